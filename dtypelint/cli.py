@@ -1,0 +1,241 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dtypelint import __version__
+from dtypelint.errors import UserError
+from dtypelint.reports.escape import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dtypelint.engine import Options
+    from dtypelint.finding import Report
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+CLEAN, FINDINGS, BROKEN, INTERRUPTED = 0, 1, 2, 130
+
+
+class Failure(click.ClickException):
+    """A usage or internal error: one line on stderr, exit status 2."""
+
+    exit_code = BROKEN
+
+    def show(self, _file: Any = None) -> None:
+        """Print the message."""
+        write(f"dtypelint: error: {visible(self.message)}\n", err=True)
+
+
+def write(text: str, *, err: bool = False) -> None:
+    """Print text as it is; what the encoding of the stream lacks is escaped."""
+    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace"), nl=False, err=err)
+
+
+@contextmanager
+def guarded(*, traceback: bool = False) -> Iterator[None]:
+    """Turn what goes wrong into a message and exit status 2."""
+    try:
+        yield
+    except UserError as error:
+        raise Failure(str(error)) from None
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        if traceback:
+            from traceback import format_exc
+
+            write(format_exc(), err=True)
+        raise Failure(f"internal error: {type(error).__name__}: {error}; please report it with --traceback") from None
+
+
+def words(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The items of a repeatable option that also takes a list with commas; None where it was not given."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip()) if values else None
+
+
+def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Several options as one decorator."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+# Options that say what is checked and how: `options` reads them.
+checking = stacked(
+    click.option("--select", multiple=True, callback=words, help="Rules to run: codes, prefixes of codes, names."),
+    click.option("--ignore", multiple=True, callback=words, help="Rules to leave out."),
+    click.option("--extend-select", multiple=True, callback=words, help="Rules to run besides the selected ones."),
+    click.option("--pedantic/--no-pedantic", default=None, help="Show findings of low confidence too."),
+    click.option("--target", multiple=True, help="Versions to judge for: torch=2.13, torch<2.15, or any."),
+    click.option(
+        "--exclude", multiple=True, callback=words, help="Files and folders to leave out besides the usual ones."
+    ),
+    click.option(
+        "--force-exclude", is_flag=True, default=None, help="Leave excluded files out even where they are named."
+    ),
+    click.option("--config", type=click.Path(path_type=Path), help="The settings file to use."),
+    click.option("--isolated", is_flag=True, help="Use no settings file."),
+    click.option("--no-ignores", is_flag=True, help="Show what comments suppress."),
+    click.option(
+        "--fail-on", type=click.Choice(["error", "warning", "note", "never"]), help="Exit with 1 from here on."
+    ),
+    click.option("--stdin-filename", type=click.Path(path_type=Path), help="The path of what `-` reads."),
+    click.option("--jobs", type=click.IntRange(min=1), help="Processes to use."),
+    click.option("--traceback", is_flag=True, help="Show where an internal error comes from."),
+    click.option("--no-prefilter", is_flag=True, hidden=True),
+)
+
+
+def options(values: dict[str, Any], *, stdin: bool) -> Options:
+    """The checking options of a command, taken out of its values."""
+    from dtypelint.engine import Options
+    from dtypelint.settings import Flags
+
+    filename = values["stdin_filename"] or Path("stdin.py")
+    return Options(
+        flags=Flags(
+            select=values["select"],
+            ignore=values["ignore"],
+            extend_select=values["extend_select"],
+            exclude=values["exclude"] or (),
+            pedantic=values["pedantic"],
+            fail_on=values["fail_on"],
+            targets=values["target"],
+            force_exclude=values["force_exclude"],
+            config=values["config"],
+            isolated=values["isolated"],
+        ),
+        ignores=not values["no_ignores"],
+        jobs=values["jobs"] or 0,
+        prefilter=not values["no_prefilter"],
+        stdin=(filename, click.get_binary_stream("stdin").read()) if stdin else None,
+    )
+
+
+def color(no_color: bool) -> bool:
+    """Whether the output is a terminal that may show colours."""
+    return not (no_color or os.environ.get("NO_COLOR")) and sys.stdout.isatty()
+
+
+def render(report: Report, output: str, *, colored: bool, quiet: bool, counts: bool) -> str:
+    """The report in a format."""
+    if output == "json":
+        from dtypelint.reports import data
+
+        return data.render(report)
+    if output == "github":
+        from dtypelint.reports import github
+
+        return github.render(report, os.environ.get("GITHUB_WORKSPACE"))
+    from dtypelint.reports import text
+
+    style = text.statistics if counts else text.concise if output == "concise" else text.render
+    return style(report, color=colored, summary=not quiet)
+
+
+def finish(report: Report, *, traceback: bool, exit_zero: bool) -> None:
+    """End with the exit status of a report."""
+    if traceback:
+        write("".join(report.internal), err=True)
+    if report.internal:
+        raise click.exceptions.Exit(BROKEN)
+    if report.failed and not exit_zero:
+        raise click.exceptions.Exit(FINDINGS)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Find the precision settings that training code asks for and does not get."""
+
+
+@main.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@checking
+@click.option(
+    "--format", "output", type=click.Choice(["text", "concise", "json", "github"]), default="text", show_default=True
+)
+@click.option("--statistics", "counts", is_flag=True, help="Count the findings of each rule (text and concise).")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
+def check(
+    paths: tuple[Path, ...], output: str, counts: bool, quiet: bool, no_color: bool, exit_zero: bool, **values: Any
+) -> None:
+    """Check files and folders (`.` by default; `-` reads the standard input).
+
+    Exit status: 0 no findings at or above --fail-on, 1 findings, 2 usage or internal error.
+    """
+    traceback: bool = values["traceback"]
+    with guarded(traceback=traceback):
+        from dtypelint.engine import run
+
+        chosen, stdin = inputs(paths)
+        report = run(chosen, options(values, stdin=stdin))
+        if not report.files and not quiet:
+            write("dtypelint: no Python files to check\n", err=True)
+        if report.files or output == "json":
+            write(render(report, output, colored=color(no_color), quiet=quiet, counts=counts))
+        finish(report, traceback=traceback, exit_zero=exit_zero)
+
+
+def inputs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
+    """The files and folders that are named, and whether the standard input is."""
+    stdin = Path("-") in paths
+    return [path for path in paths if path != Path("-")] or ([] if stdin else [Path()]), stdin
+
+
+@main.command()
+@click.argument("rule")
+@click.option("--format", "output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
+def explain(rule: str, output: str, no_color: bool) -> None:
+    """Show the page of a rule, given its code or name."""
+    with guarded():
+        from dtypelint.knowledge import Knowledge
+
+        found = Knowledge().rule(rule)
+        if output == "json":
+            from dtypelint.reports import data
+
+            write(data.explanation(found))
+        elif output == "text" and color(no_color):
+            from dtypelint.reports import text
+
+            write(text.page(found.page))
+        else:
+            write(found.page)
+
+
+@main.command()
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def rules(output: str) -> None:
+    """List the rules."""
+    with guarded():
+        from dtypelint.knowledge import Knowledge
+
+        found = Knowledge().rules
+        if output == "json":
+            from dtypelint.reports import data
+
+            write(data.rules(found))
+        else:
+            from dtypelint.reports import table
+
+            write(table.render(found))

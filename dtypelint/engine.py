@@ -1,0 +1,91 @@
+"""The pipeline: paths → files → findings → report."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dtypelint.examiner import Examiner, Outcome
+from dtypelint.files import File, Walk
+from dtypelint.finding import Report
+from dtypelint.knowledge import Knowledge
+from dtypelint.settings import Configuration, Flags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dtypelint.examiner import Found, Place
+
+FEW = 20
+LIMIT = 300.0
+NAMED_BY_SINK = "unread-precision-setting"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run: the flags that stand above the settings, and what no file can set."""
+
+    flags: Flags = field(default_factory=Flags)
+    ignores: bool = True
+    jobs: int = 0
+    prefilter: bool = True
+    stdin: tuple[Path, bytes] | None = None
+
+
+def run(paths: Iterable[Path], options: Options) -> Report:
+    """Check files and folders."""
+    rules = Knowledge().rules
+    walk = Walk(Configuration(rules, options.flags))
+    overlay = {Path(os.path.abspath(options.stdin[0])): options.stdin[1]} if options.stdin else {}
+    files = walk.files([*paths, *overlay], overlay)
+    examiner = Examiner(rules, overlay, ignores=options.ignores, prefilter=options.prefilter)
+    candidates = [file for file in files if examiner.worth_reading(file)]
+    return _report(_outcomes(examiner, candidates, options.jobs), len(files))
+
+
+def cores() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outcome]:
+    from dtypelint.forks import Lost, can_fork, spread
+
+    jobs = jobs or cores()
+    if len(files) <= FEW or jobs == 1 or not can_fork():
+        return [examiner.examine(file) for file in files]
+    examiner.prepare(files)
+    results = spread(lambda piece: examiner.examine(files[piece]), len(files), jobs, LIMIT)
+    return [
+        examiner.lost(file, result.reason) if isinstance(result, Lost) else result
+        for file, result in zip(files, results, strict=True)
+    ]
+
+
+def _report(outcomes: Sequence[Outcome], files: int) -> Report:
+    causes = {place for outcome in outcomes for place in outcome.causes}
+    found = [found for outcome in outcomes for found in outcome.found if not _named(found, causes)]
+    shown = sorted((item for item in found if not item.hidden), key=_order)
+    return Report(
+        findings=tuple(item.finding for item in shown),
+        files=files,
+        hidden=len(found) - len(shown),
+        failed=any(item.fails for item in shown),
+        internal=tuple(text for outcome in outcomes for text in outcome.internal),
+    )
+
+
+def _named(found: Found, causes: set[Place]) -> bool:
+    """Whether a sink finding already names the setting that this one calls unread."""
+    path, span = found.place
+    return found.finding.name == NAMED_BY_SINK and any(
+        path == other and span.start < place.end and place.start < span.end for other, place in causes
+    )
+
+
+def _order(found: Found) -> tuple[str, int, int, str, str]:
+    finding = found.finding
+    position = finding.position
+    return (position.path, position.line, position.column, finding.code, finding.message)

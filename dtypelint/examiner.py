@@ -1,0 +1,182 @@
+"""One file: from its bytes to its findings."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from dtypelint.files import File, Triggers, listing
+from dtypelint.finding import Confidence, Finding, Hit, Span
+from dtypelint.ignores import MARK, UNUSED, Ignores
+from dtypelint.knowledge import Knowledge
+from dtypelint.places import Places
+from dtypelint.settings import UNREADABLE
+from dtypelint.source import WIDE_BOMS, Source, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from dtypelint.facts.project import Project
+    from dtypelint.knowledge import Rule
+
+Place = tuple[str, Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding, the place that it speaks of, and how it counts."""
+
+    finding: Finding
+    place: Place
+    hidden: bool = False
+    fails: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one file gave. `causes` are the settings that its findings name; `internal` the tracebacks."""
+
+    found: list[Found] = field(default_factory=list)
+    causes: set[Place] = field(default_factory=set)
+    internal: list[str] = field(default_factory=list)
+
+
+class Examiner:
+    """Everything that one process needs to examine files."""
+
+    def __init__(
+        self, rules: tuple[Rule, ...], overlay: Mapping[Path, bytes], *, ignores: bool, prefilter: bool
+    ) -> None:
+        self._rules = rules
+        self._unreadable = next(rule for rule in rules if rule.code == UNREADABLE)
+        self._ignores = ignores
+        self._prefilter = prefilter
+        self._places = Places(overlay)
+        self._named: dict[Path, set[str]] = {}
+        self._triggers = cache(self._make_triggers)
+        self._knowledge = cache(Knowledge)
+        self._project = lru_cache(4)(self._make_project)
+
+    def prepare(self, files: Iterable[File]) -> None:
+        """Load what every worker needs, before they are forked."""
+        import_module("dtypelint.facts.project")
+        for rule in self._rules:
+            load_check(rule.name)
+        for file in files:
+            self._named.setdefault(file.root, set()).add(_relative(file))
+
+    def _make_triggers(self, codes: frozenset[str]) -> Triggers:
+        rules = [rule for rule in self._rules if rule.code in codes and not rule.own]
+        return Triggers(rules, everything=not self._prefilter)
+
+    def _make_project(self, root: Path, targets: tuple[tuple[str, str], ...], apis: tuple[Path, ...]) -> Project:
+        from dtypelint.facts.project import Project
+
+        def read(path: str) -> str | None:
+            try:
+                return self._places.source(root / path).text
+            except (OSError, Unreadable):
+                return None
+
+        files = self._named.get(root, set()).union(listing(root))
+        return Project(files, self._knowledge(apis), dict(targets), read)
+
+    def worth_reading(self, file: File) -> bool:
+        """Whether a finding is possible, judged by the bytes; a file that cannot be read is worth a finding."""
+        try:
+            data = self._places.data(file.path)
+        except OSError:
+            return True
+        codes = file.settings.codes
+        return bool(data.startswith(WIDE_BOMS) or MARK.search(data) or self._triggers(codes).rules(data))
+
+    def examine(self, file: File) -> Outcome:
+        """All that is found in a file."""
+        outcome = Outcome()
+        source: Source | None = None
+        ignores: Ignores | None = None
+        try:
+            source = self._places.source(file.path)
+            ignores = Ignores(source, self._rules) if self._ignores else None
+            asked = ignores.codes if ignores and UNUSED in file.settings.codes else frozenset()
+            for rule, hit in dict.fromkeys(self._hits(file, source, file.settings.codes | asked, outcome)):
+                covered = ignores is not None and ignores.cover(rule, hit.span)
+                self._add(file, rule, hit, covered, outcome)
+            for rule, hit in ignores.complaints() if ignores else ():
+                self._add(file, rule, hit, False, outcome)
+        except OSError as error:
+            self._refuse(file, Unreadable(1, f"cannot be read: {error.strerror or error}"), None, None, outcome)
+        except Unreadable as error:
+            self._refuse(file, error, source, ignores, outcome)
+        return outcome
+
+    def _hits(self, file: File, source: Source, codes: frozenset[str], outcome: Outcome) -> Iterator[tuple[Rule, Hit]]:
+        checks = [
+            (rule, check) for rule in self._triggers(codes).rules(source.data) if (check := load_check(rule.name))
+        ]
+        if not checks:
+            return
+        try:
+            project = self._project(file.root, file.settings.targets, file.settings.apis)
+            facts = project.facts(_relative(file))
+        except Unreadable:
+            raise
+        except Exception as error:
+            self._defect(file, "its facts", error, outcome)
+            return
+        for rule, check in checks:
+            try:
+                for hit in check(facts):
+                    source.position(hit.span.end)
+                    yield rule, hit
+            except Exception as error:
+                self._defect(file, f"`{rule.name}`", error, outcome)
+
+    def _add(self, file: File, rule: Rule, hit: Hit, covered: bool, outcome: Outcome) -> None:
+        hidden = hit.confidence is Confidence.LOW and not file.settings.pedantic
+        if not hidden:
+            outcome.causes.update((str(file.root / place.path), place.span) for place in hit.settings)
+        if not covered and file.settings.reports(rule.code, file.path):
+            finding = self._places.finding(file.root, file.path, rule, hit)
+            fails = file.settings.fails(finding.severity)
+            outcome.found.append(Found(finding, (str(file.path), hit.span), hidden, fails))
+
+    def _refuse(
+        self, file: File, error: Unreadable, source: Source | None, ignores: Ignores | None, outcome: Outcome
+    ) -> None:
+        wanted = file.settings.reports(UNREADABLE, file.path)
+        if wanted and not (ignores and ignores.cover(self._unreadable, Span(0, 0))):
+            outcome.found.append(self._about(file, error.line, error.reason, source))
+
+    def _defect(self, file: File, where: str, error: Exception, outcome: Outcome) -> None:
+        outcome.internal.append("".join(traceback.format_exception(error)))
+        message = f"internal error in {where}: {type(error).__name__}: {error}; please report it"
+        outcome.found.append(self._about(file, 1, message, None))
+
+    def lost(self, file: File, reason: str) -> Outcome:
+        """The outcome of a file whose process was lost."""
+        found = self._about(file, 1, f"internal error: {reason}; please report it", None)
+        return Outcome([found], internal=[f"{file.path}: {reason}\n"])
+
+    def _about(self, file: File, line: int, message: str, source: Source | None) -> Found:
+        finding = self._places.line(file.path, self._unreadable, line, message, source)
+        return Found(finding, (str(file.path), Span(0, 0)), fails=file.settings.fails(finding.severity))
+
+
+def _relative(file: File) -> str:
+    return file.path.relative_to(file.root).as_posix()
+
+
+@cache
+def load_check(name: str) -> Callable[[object], Iterable[Hit]] | None:
+    """The check of a rule: the function `check` of the module that has its name."""
+    module = f"dtypelint.checks.{name.replace('-', '_')}"
+    if find_spec(module) is None:
+        return None
+    check: Callable[[object], Iterable[Hit]] = import_module(module).check
+    return check

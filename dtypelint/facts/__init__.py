@@ -1,0 +1,273 @@
+"""What the checks see: plain frozen data about one file, joined with what other files say about its settings.
+
+Nothing in here holds a syntax tree, opens a file or knows a rule. `python/` and `project` make these records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dtypelint.finding import Location, Span
+    from dtypelint.knowledge import Call
+
+LOW_PRECISION = frozenset({"bfloat16", "float16"})
+
+
+class Role(StrEnum):
+    """What a dtype is for."""
+
+    PARAM = "param"
+    REDUCE = "reduce"
+    BUFFER = "buffer"
+    OUTPUT = "output"
+    MASTER = "master"
+    AUTOCAST = "autocast"
+    FP8 = "fp8"
+    GENERAL = "general"
+    OTHER = "other"
+
+
+class Form(StrEnum):
+    """How a setting spells a precision."""
+
+    DTYPE = "dtype"
+    STRING = "string"
+    FLAG = "flag"
+    UNKNOWN = "unknown"
+
+
+class Kind(StrEnum):
+    """What an origin is: the leaf that a value was made from."""
+
+    DTYPE = "dtype"
+    NONE = "none"
+    BOOL = "bool"
+    STRING = "string"
+    NUMBER = "number"
+    SETTING = "setting"
+    DERIVED = "derived"
+    OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One leaf that a value may come from.
+
+    `text` is a canonical dtype name (`bfloat16`) for a dtype or a string that spells one, else the expression as written;
+    `name` and `role` are those of a setting; `spelled` is true for a dtype that is written out where the value is used.
+    """
+
+    kind: Kind
+    text: str
+    location: Location
+    name: str = ""
+    role: Role | None = None
+    form: Form = Form.UNKNOWN
+    spelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an expression may be: its leaves, and the leaves that chose between them."""
+
+    origins: tuple[Origin, ...]
+    chosen_by: tuple[Origin, ...] = ()
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that are written out."""
+        return tuple(o.text for o in self.origins if o.kind is Kind.DTYPE)
+
+    @property
+    def settings(self) -> tuple[Origin, ...]:
+        return tuple(o for o in self.origins if o.kind is Kind.SETTING)
+
+    @property
+    def hardcoded(self) -> str | None:
+        """The one dtype that the value always is, when nothing else chose it."""
+        only = {o.text for o in self.origins if o.kind is Kind.DTYPE}
+        if len(only) == 1 and len(self.origins) == sum(o.kind is Kind.DTYPE for o in self.origins) and not self.chosen_by:
+            return only.pop()
+        return None
+
+    @property
+    def is_none(self) -> bool:
+        return bool(self.origins) and all(o.kind is Kind.NONE for o in self.origins)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call by the name of its parameter; `span` is that of the value.
+
+    `written` is false for one that comes out of a `**dict` or is assigned after construction: there is no place to edit.
+    """
+
+    name: str
+    text: str
+    span: Span
+    value: Value
+    written: bool = True
+    keyword: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A place where a user writes a precision, as it is read at a sink.
+
+    `text` is the expression that reads it there, converted to a dtype the way its siblings are (None: no way is known);
+    `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it.
+    """
+
+    name: str
+    role: Role
+    form: Form
+    text: str | None
+    read: str
+    declared: Location
+    kind: str
+    hop: int
+    optional: bool = False
+    constants: tuple[str, ...] = ()
+    hops: tuple[tuple[Location, str], ...] = ()
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test that dominates a place: what it looks at and whether it holds there."""
+
+    text: str
+    holds: bool
+    origins: tuple[Origin, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a keyword argument can be added to a call: the text around it is part of the slot."""
+
+    offset: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a place in its function."""
+
+    function: str
+    cls: str
+    conditions: tuple[Condition, ...]
+    no_grad: bool = False
+    trains: bool = False
+    inference: str = ""
+    comment: str = ""
+    owners: tuple[str, ...] = ()
+    scaler: Location | None = None
+    defaulted: bool = False
+
+    @property
+    def dispatched(self) -> bool:
+        """Whether a test of a precision or of the hardware picked this place."""
+        return any(
+            o.role is not None or o.kind is Kind.DTYPE or "bf16" in o.text.lower() or "bfloat16" in o.text.lower()
+            for c in self.conditions
+            for o in c.origins
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A call of a library that decides about a dtype.
+
+    `arguments` are by parameter name; `is_open` says that an unknown `*` or `**` may add more; `reach` holds the settings in
+    reach, nearest first; `via` says how the call is made (`call`, `partial`, `replace`, `dict`).
+    """
+
+    api: Call
+    span: Span
+    callee: str
+    arguments: tuple[Argument, ...]
+    is_open: bool
+    slot: Slot | None
+    reach: tuple[Setting, ...]
+    around: Around
+    via: str = "call"
+    entered: bool = False
+    escapes: bool = False
+    applied: bool = True
+    location: Location | None = None
+    extra: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str) -> Argument | None:
+        return next((a for a in self.arguments if a.name == name), None)
+
+    def settings(self, *roles: Role) -> tuple[Setting, ...]:
+        """The settings of some roles in reach, nearest first, each declaration once."""
+        return tuple(s for s in self.reach if s.role in roles)
+
+
+class Target(StrEnum):
+    """What a cast is applied to."""
+
+    LOCAL = "local"
+    SUBSCRIPT = "subscript"
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A cast whose result goes nowhere, on something that is a tensor by its evidence.
+
+    `rebinds` is true for `p = p.to(…)` in a loop over parameters or buffers; `after_sharding` names the call that may have
+    sharded the module, built the optimizer or run a backward before.
+    """
+
+    span: Span
+    target: Target
+    receiver: str
+    receiver_span: Span
+    method: str
+    what: str
+    evidence: str
+    evidence_location: Location
+    moves_only: bool = False
+    rebinds: bool = False
+    read_later: bool = False
+    probe: bool = False
+    same_dtype: bool = False
+    loop: str = ""
+    after_sharding: Location | None = None
+    after_name: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """An assignment to a field of a policy after it was built."""
+
+    span: Span
+    target: str
+    name: str
+    value: str
+    api: Call
+    built: Location
+    owned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that the checks know about one file."""
+
+    path: str
+    sinks: tuple[Sink, ...] = ()
+    casts: tuple[Cast, ...] = ()
+    mutations: tuple[Mutation, ...] = ()
+
+    def of(self, *kinds: str) -> tuple[Sink, ...]:
+        return tuple(s for s in self.sinks if s.api.kind in kinds)

@@ -1,0 +1,119 @@
+"""The files of one project root, parsed when a question needs them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from dtypelint.facts import Facts
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.reach import Reach
+from dtypelint.facts.python.sinks import Sinks
+from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.roles import Roles
+from dtypelint.source import Unreadable
+
+if TYPE_CHECKING:
+    from dtypelint.knowledge import Knowledge
+
+_SOURCE_FOLDERS = ("", "src", "lib", "python")
+
+
+class Project:
+    """All that is known about the files below a root.
+
+    `files` are the readable Python files, posix and relative to the root; `read` gives a file's decoded text (None when it
+    cannot be had), so that nothing below the engine opens a file; `targets` are the versions to judge for, by library.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[str],
+        knowledge: Knowledge,
+        targets: Mapping[str, str],
+        read: Callable[[str], str | None],
+    ) -> None:
+        self.files = frozenset(files)
+        self.knowledge = knowledge
+        self.targets = targets
+        self.read = read
+        self.names = Names(self)
+        self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
+        self.reach = Reach(self.names, self.tracer)
+        self._modules: dict[str, Module | None] = {}
+        self._found: dict[tuple[str, str], Module | None] = {}
+        self._folders = frozenset(str(p) for f in self.files for p in PurePosixPath(f).parents)
+
+    def facts(self, path: str) -> Facts:
+        """What the checks see of a file; `Unreadable` when it cannot be parsed."""
+        module = self.load(path)
+        sinks = Sinks(module, self.names, self.tracer, self.reach)
+        return Facts(path=path, sinks=tuple(sinks.find()))
+
+    def load(self, path: str) -> Module:
+        """The module of a file; `Unreadable` when it cannot be parsed."""
+        module = self._modules.get(path)
+        if module is None:
+            text = self.read(path)
+            if text is None:
+                raise Unreadable(1, "cannot be read")
+            module = self._modules[path] = Module(path, *self._names(path), path.endswith("__init__.py"), text)
+        return module
+
+    def module(self, path: str) -> Module | None:
+        """The module of a file, or None when it cannot be parsed: a broken neighbour never stops a check."""
+        if path not in self._modules:
+            try:
+                self.load(path)
+            except Unreadable:
+                self._modules[path] = None
+        return self._modules[path]
+
+    def _names(self, path: str) -> tuple[str, str]:
+        pure = PurePosixPath(path)
+        parts = list(pure.with_suffix("").parts)
+        if parts[-1] == "__init__":
+            parts.pop()
+        first = len(pure.parts) - 1
+        while first and str(PurePosixPath(*pure.parts[:first], "__init__.py")) in self.files:
+            first -= 1
+        if first == len(pure.parts) - 1 and parts and parts[0] in _SOURCE_FOLDERS:
+            first = 1
+        elif first == len(pure.parts) - 1:
+            first = 0
+        return ".".join(parts), ".".join(parts[first:])
+
+    def find(self, dotted: str, importer: Module) -> Module | None:
+        """The module that a dotted name means to an importing module; None when it is not a file of the project."""
+        folder = str(PurePosixPath(importer.path).parent)
+        key = (dotted, folder)
+        if key not in self._found:
+            self._found[key] = self._find(dotted, folder, importer)
+        return self._found[key]
+
+    def _find(self, dotted: str, folder: str, importer: Module) -> Module | None:
+        if not dotted or not all(part.isidentifier() for part in dotted.split(".")):
+            return None
+        relative = dotted.replace(".", "/")
+        bases = dict.fromkeys((*_SOURCE_FOLDERS, *(str(p) for p in PurePosixPath(folder, "x").parents)))
+        for base in bases:
+            stem = relative if base in ("", ".") else f"{base}/{relative}"
+            for path in (f"{stem}.py", f"{stem}/__init__.py"):
+                if path in self.files and path != importer.path:
+                    return self.module(path)
+                if path == importer.path and importer.path.endswith("__init__.py"):
+                    return importer
+        return None
+
+    def mentions(self, word: str) -> Iterator[Module]:
+        """The modules whose text holds a word, in the order of their paths: the way to ask who reads or calls a name."""
+        pattern = re.compile(rf"\b{re.escape(word)}\b")
+        for path in sorted(self.files):
+            text = self.read(path)
+            if text is not None and word in text and pattern.search(text):
+                module = self.module(path)
+                if module is not None:
+                    yield module

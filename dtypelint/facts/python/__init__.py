@@ -1,0 +1,1 @@
+"""From Python text to facts: parse, bind names, follow values."""

@@ -1,0 +1,139 @@
+"""What stands around a place: the tests that lead there, gradient mode, owners, comments, signs of training or inference."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from dtypelint.facts import Around, Condition
+from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.scope import Function, Scope
+from dtypelint.facts.python.trace import Tracer
+from dtypelint.finding import Location
+from dtypelint.knowledge import Call
+
+_INFERENCE = {
+    "eval", "evaluate", "evaluation", "generate", "generation", "infer", "inference", "predict", "prediction", "validate",
+    "validation", "val", "sample", "sampling", "benchmark", "bench", "demo", "test", "tests", "chat", "encode", "rollout",
+    "serve", "serving", "profile", "visualize", "export", "example", "examples", "testing", "decode", "mining", "mine",
+    "evals", "metrics", "metric",
+}  # fmt: skip
+_WORD = re.compile(r"[a-z0-9]+")
+_REASON = re.compile(r"bf16|bfloat16|fp16|float16|half|fp32|float32|dtype|precision|autocast|amp\b|nan|overflow", re.I)
+
+
+class Surroundings:
+    """Answers for one module what stands around its statements."""
+
+    def __init__(self, module: Module, names: Names, tracer: Tracer) -> None:
+        self.module = module
+        self.names = names
+        self.tracer = tracer
+        self.by_path: dict[str, Call] = dict(tracer.calls)
+        self._lines = module.tree.data.decode("utf-8").splitlines()
+
+    def around(self, stmt: ast.stmt, scope: Scope) -> Around:
+        context = flow(scope).context.get(stmt)
+        conditions: list[Condition] = []
+        tests = [(g.test, g.holds) for g in context.guards] if context else []
+        items = list(context.items) if context else []
+        outer: Scope | None = scope
+        no_grad = False
+        functions: list[str] = []
+        while outer is not None:
+            if isinstance(outer.node, Function):
+                functions.append(outer.name)
+                no_grad |= any(self._is(d, outer.parent or outer, "no_grad") for d in outer.node.decorator_list)
+                inner = outer.parent
+                if inner is not None and inner.is_function and outer.node in flow(inner).context:
+                    around = flow(inner).context[outer.node]
+                    tests = [(g.test, g.holds) for g in around.guards] + tests
+                    items = [*around.items, *items]
+            outer = outer.parent
+        for test, holds in tests:
+            traced = self.tracer.value(test, scope)
+            conditions.append(
+                Condition(self._text(test), holds, (*traced.origins, *traced.chosen_by), self.module.at(test))
+            )
+        no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)
+        owner = scope.owner
+        holder = owner if owner is not None else scope
+        return Around(
+            function=".".join(reversed(functions)),
+            cls=owner.name if owner is not None else "",
+            conditions=tuple(conditions),
+            no_grad=no_grad,
+            trains=self._calls(holder, {"backward"}),
+            inference=self._inference(functions),
+            comment=self._comment(stmt),
+            owners=self._owners(scope),
+            scaler=self._scaler(holder),
+        )
+
+    def _text(self, node: ast.expr) -> str:
+        try:
+            return self.module.tree.source(node)
+        except (AttributeError, IndexError):
+            return ast.unparse(node)
+
+    def _is(self, node: ast.expr, scope: Scope, kind: str) -> bool:
+        func = node.func if isinstance(node, ast.Call) else node
+        return any((call := self.by_path.get(p)) is not None and call.kind == kind for p in self.names.paths(func, scope))
+
+    def _inference(self, functions: list[str]) -> str:
+        for name in functions:
+            hit = _INFERENCE.intersection(name.lower().strip("_").split("_"))
+            if hit:
+                return name
+        for part in self.module.path.lower().split("/"):
+            if _INFERENCE.intersection(_WORD.findall(part.removesuffix(".py").replace("_", " "))):
+                return part
+        return ""
+
+    def _calls(self, holder: Scope, names: set[str]) -> bool:
+        scopes = [holder] if holder.is_function else [s for s in self.module.functions() if s.owner is holder or holder is self.module.scope]
+        for scope in scopes:
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
+                        return True
+        return False
+
+    def _scaler(self, holder: Scope) -> Location | None:
+        scopes = [holder] if holder.is_function else [s for s in self.module.functions() if s.owner is holder]
+        for scope in (*scopes, self.module.scope):
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call) and "Scaler" in ast.unparse(node.func) and self._is(node, scope, "scaler"):
+                        return self.module.at(node)
+        return None
+
+    def _owners(self, scope: Scope) -> tuple[str, ...]:
+        cls = scope.owner
+        if cls is None:
+            return ()
+        found = []
+        for path in self.names.bases(cls):
+            call = self.by_path.get(path)
+            if call is not None and call.kind == "owner":
+                found.append(call.name)
+        return tuple(found)
+
+    def _comment(self, stmt: ast.stmt) -> str:
+        """A comment about precision on the statement's header or directly above it."""
+        first = stmt.lineno
+        body = getattr(stmt, "body", None)
+        last = body[0].lineno - 1 if isinstance(body, list) and body and isinstance(body[0], ast.stmt) else stmt.end_lineno or first
+        parts = []
+        line = first - 1
+        while line >= 1 and self._lines[line - 1].lstrip().startswith("#"):
+            parts.append(self._lines[line - 1].strip())
+            line -= 1
+        for number in range(first, min(last, first + 12) + 1):
+            _, sign, text = self._lines[number - 1].partition("#")
+            if sign:
+                parts.append(text)
+        text = " ".join(parts)
+        return text if _REASON.search(text) and "flagged" not in text else ""

@@ -1,0 +1,120 @@
+"""One parsed module: its tree, its scopes and its dotted name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from dtypelint.facts.python.flow import Flow, flow
+from dtypelint.facts.python.parse import Tree
+from dtypelint.facts.python.scope import Binding, Function, Scope
+from dtypelint.finding import Location
+
+
+class Module:
+    """A module of the checked project.
+
+    `name` is its dotted name below the project root, so that relative imports resolve; `import_name` the one that others
+    import it under (without `src`).
+    """
+
+    def __init__(self, path: str, name: str, import_name: str, is_package: bool, text: str) -> None:
+        self.path = path
+        self.name = name
+        self.import_name = import_name
+        self.is_package = is_package
+        self.tree = Tree(path, text)
+        self.scope = Scope(self.tree.root, self, None)
+
+    def absolute(self, target: str, level: int) -> str:
+        """The dotted name that `from <level dots><target> import …` names here."""
+        if not level:
+            return target
+        parts = self.name.split(".") if self.name else []
+        if not self.is_package:
+            parts = parts[:-1]
+        base = parts[: len(parts) - (level - 1)] if level > 1 else parts
+        return ".".join([*base, *([target] if target else [])])
+
+    def at(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler) -> Location:
+        return Location(self.path, self.tree.span(node))
+
+    @cached_property
+    def scopes(self) -> dict[ast.AST, Scope]:
+        """Every scope by its node, outer ones first."""
+        found: dict[ast.AST, Scope] = {self.tree.root: self.scope}
+        stack: list[tuple[Sequence[ast.stmt], Scope]] = [(self.tree.root.body, self.scope)]
+        while stack:
+            body, scope = stack.pop()
+            for stmt in body:
+                if isinstance(stmt, Function | ast.ClassDef):
+                    inner = found[stmt] = Scope(stmt, self, scope)
+                    stack.append((stmt.body, inner))
+                else:
+                    stack.extend((block, scope) for block in blocks(stmt))
+        return found
+
+    @property
+    def bindings(self) -> dict[str, list[Binding]]:
+        """What the module binds at its top level."""
+        return flow(self.scope).bindings
+
+    def functions(self) -> Iterator[Scope]:
+        return (s for s in self.scopes.values() if s.is_function)
+
+    def classes(self) -> Iterator[Scope]:
+        return (s for s in self.scopes.values() if s.is_class)
+
+    def flow(self, scope: Scope) -> Flow:
+        return flow(scope)
+
+
+def blocks(stmt: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    """The statement lists below a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(stmt, name, None)
+        if block:
+            yield block
+    for handler in getattr(stmt, "handlers", ()):
+        yield handler.body
+    for case in getattr(stmt, "cases", ()):
+        yield case.body
+
+
+def header(stmt: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions that belong to a statement itself and not to the statements below it."""
+    match stmt:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield from stmt.decorator_list
+            yield from stmt.args.defaults
+            yield from (d for d in stmt.args.kw_defaults if d is not None)
+        case ast.With() | ast.AsyncWith():
+            for item in stmt.items:
+                yield item.context_expr
+        case ast.Match():
+            yield stmt.subject
+            yield from (case.guard for case in stmt.cases if case.guard is not None)
+        case ast.ClassDef():
+            yield from stmt.decorator_list
+            yield from stmt.bases
+            yield from (k.value for k in stmt.keywords)
+        case _:
+            for child in ast.iter_child_nodes(stmt):
+                if isinstance(child, ast.expr):
+                    yield child
+
+
+def expressions(stmt: ast.stmt) -> Iterator[ast.expr]:
+    """Every expression inside the header of a statement, outer ones first."""
+    stack = list(header(stmt))[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        for child in reversed(list(ast.iter_child_nodes(node))):
+            if isinstance(child, ast.expr):
+                stack.append(child)
+            elif isinstance(child, ast.keyword):
+                stack.append(child.value)
+            elif isinstance(child, ast.comprehension):
+                stack.extend([*child.ifs, child.iter])

@@ -1,0 +1,339 @@
+"""The calls of a module that decide about a dtype, with their arguments and the settings in reach."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dtypelint.facts import Argument, Setting, Sink, Value
+from dtypelint.facts.python.context import Surroundings
+from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.layout import slot
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.reach import Reach
+from dtypelint.facts.python.scope import Bound, Scope
+from dtypelint.facts.python.trace import Leaf, Tracer
+from dtypelint.knowledge import Call
+
+_PARTIAL = ("functools.partial", "partial")
+WANTED = frozenset({"policy", "autocast", "scaler"})
+
+
+@dataclass(slots=True)
+class Filled:
+    """The arguments of a call while they are gathered."""
+
+    values: dict[str, tuple[ast.expr, bool, bool]] = field(default_factory=dict)
+    is_open: bool = False
+
+
+class Sinks:
+    """Finds the sinks of one module."""
+
+    def __init__(self, module: Module, names: Names, tracer: Tracer, reach: Reach) -> None:
+        self.module = module
+        self.names = names
+        self.tracer = tracer
+        self.reach = reach
+        self.around = Surroundings(module, names, tracer)
+
+    def find(self) -> Iterator[Sink]:
+        wanted = self._words()
+        for scope in self.module.scopes.values():
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call):
+                        yield from self._sink(node, stmt, scope, wanted)
+
+    def _words(self) -> set[str]:
+        """The last names under which an api may be called here: its own, and what this module aliases it to."""
+        words = {c.name for c in self.tracer.calls.values() if c.kind in WANTED}
+        words |= {p.rpartition(".")[2] for p, c in self.tracer.calls.items() if c.kind in WANTED}
+        grown = True
+        while grown:
+            grown = False
+            for scope in self.module.scopes.values():
+                for stmt in statements(scope.body):
+                    for name in _aliases(stmt, words):
+                        if name not in words:
+                            words.add(name)
+                            grown = True
+        return words
+
+    def api(self, func: ast.expr, scope: Scope) -> Call | None:
+        """The api that an expression names; a partial of it counts too."""
+        for path in self.names.paths(func, scope):
+            call = self.tracer.calls.get(path)
+            if call is not None and call.kind in WANTED:
+                return call
+        return None
+
+    def _sink(self, node: ast.Call, stmt: ast.stmt, scope: Scope, words: set[str]) -> Iterator[Sink]:
+        name = _last_name(node.func)
+        filled = Filled()
+        via = "call"
+        api: Call | None = None
+        if name in words:
+            api = self.api(node.func, scope)
+            if api is None:
+                held = self._partial(node.func, scope)
+                if held is not None:
+                    api, inner, where = held
+                    self._fill(filled, api, inner.args[1:], inner.keywords, where, own=False)
+        if api is None and name == "partial" and node.args and _last_name(node.args[0]) in words:
+            api = self.api(node.args[0], scope)
+            if api is None or not set(self.names.paths(node.func, scope)) & set(_PARTIAL):
+                return
+            via = "partial"
+            self._fill(filled, api, node.args[1:], node.keywords, scope)
+        elif api is not None:
+            self._fill(filled, api, node.args, node.keywords, scope)
+        elif name == "replace" and node.args:
+            api = self._replaced(node, scope)
+            if api is None:
+                return
+            via = "replace"
+            self._fill(filled, api, [], node.keywords, scope)
+            filled.is_open = True
+        if api is None:
+            return
+        self._later(filled, node, stmt, scope)
+        yield self._made(api, node, stmt, scope, filled, via)
+
+    def _made(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope, filled: Filled, via: str) -> Sink:
+        arguments: list[Argument] = []
+        fed: list[Leaf] = []
+        for field_name, (value, written, keyword) in filled.values.items():
+            traced = self.tracer.trace(value, scope)
+            fed.extend(traced.leaves)
+            plain = Value(self.tracer.origins(traced.leaves), self.tracer.origins(traced.chosen))
+            here = written and value in _within(node)
+            span = self.module.tree.span(value) if here else self.module.tree.span(node)
+            text = ast.unparse(value) if not here else self.module.tree.source(value)
+            arguments.append(Argument(field_name, text, span, plain, here, keyword))
+        reach: tuple[Setting, ...] = self.reach.at(stmt, scope, tuple(fed))
+        parent = _use(node, stmt)
+        return Sink(
+            api=api,
+            span=self.module.tree.span(node),
+            callee=self.module.tree.source(node.func),
+            arguments=tuple(arguments),
+            is_open=filled.is_open,
+            slot=slot(self.module.tree, node),
+            reach=reach,
+            around=self.around.around(stmt, scope),
+            via=via,
+            entered=parent == "with",
+            escapes=parent not in ("with", "alone"),
+            applied=self._applied(node, stmt, scope, parent),
+            location=self.module.at(node),
+            extra={"default": "yes"} if self._is_default(node, stmt, scope) else {},
+        )
+
+    def _fill(
+        self,
+        filled: Filled,
+        api: Call,
+        args: list[ast.expr],
+        keywords: list[ast.keyword],
+        scope: Scope,
+        own: bool = True,
+    ) -> None:
+        for index, arg in enumerate(args):
+            if isinstance(arg, ast.Starred):
+                filled.is_open = True
+                break
+            if index < len(api.parameters):
+                filled.values[api.parameters[index]] = (arg, own, False)
+        for keyword in keywords:
+            if keyword.arg is not None:
+                filled.values[keyword.arg] = (keyword.value, own, True)
+            elif not self._spread(filled, keyword.value, scope):
+                filled.is_open = True
+
+    def _spread(self, filled: Filled, node: ast.expr, scope: Scope) -> bool:
+        """Add the items of a `**mapping` that is written out nearby; False when it may hold more."""
+        items = self._items(node, scope)
+        if items is None:
+            return False
+        for name, value in items.items():
+            filled.values[name] = (value, False, True)
+        return True
+
+    def _items(self, node: ast.expr, scope: Scope) -> dict[str, ast.expr] | None:
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                found: dict[str, ast.expr] = {}
+                for key, value in zip(keys, values, strict=True):
+                    if key is None:
+                        inner = self._items(value, scope)
+                        if inner is None:
+                            return None
+                        found |= inner
+                    elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        found[key.value] = value
+                    else:
+                        return None
+                return found
+            case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+                if any(k.arg is None for k in keywords):
+                    return None
+                return {k.arg: k.value for k in keywords if k.arg}
+            case ast.Name():
+                bindings = self.names.bindings(node, scope)
+                if len(bindings) != 1 or bindings[0].kind is not Bound.ASSIGN or bindings[0].value is None or bindings[0].path:
+                    return None
+                items = self._items(bindings[0].value, bindings[0].scope)
+                return None if items is None else self._stored(node.id, items, bindings[0].scope)
+        return None
+
+    def _stored(self, name: str, items: dict[str, ast.expr], scope: Scope) -> dict[str, ast.expr] | None:
+        """What later `name["key"] = …` and `name.update(…)` add; None where they may add anything."""
+        for stmt in statements(scope.body):
+            match stmt:
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str(key)))], value=value):
+                    if found == name:
+                        items = {**items, key: value}
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="update" | "setdefault"))):
+                    if found == name:
+                        return None
+        return items
+
+    def _partial(self, func: ast.expr, scope: Scope) -> tuple[Call, ast.Call, Scope] | None:
+        """A name that holds `partial(api, …)`."""
+        if not isinstance(func, ast.Name):
+            return None
+        for binding in self.names.bindings(func, scope):
+            value = binding.value
+            if binding.kind is Bound.ASSIGN and isinstance(value, ast.Call) and value.args:
+                if set(self.names.paths(value.func, binding.scope)) & set(_PARTIAL):
+                    api = self.api(value.args[0], binding.scope)
+                    if api is not None:
+                        return api, value, binding.scope
+        return None
+
+    def _replaced(self, node: ast.Call, scope: Scope) -> Call | None:
+        """The class of the policy that `dataclasses.replace` copies."""
+        if External("dataclasses.replace") not in self.names.symbols(node.func, scope):
+            return None
+        return self.built(node.args[0], scope)
+
+    def built(self, node: ast.expr, scope: Scope) -> Call | None:
+        """The api whose object an expression holds, by what it was assigned."""
+        if isinstance(node, ast.Call):
+            return self.api(node.func, scope)
+        if isinstance(node, ast.Name):
+            for binding in self.names.bindings(node, scope):
+                if binding.kind is Bound.ASSIGN and isinstance(binding.value, ast.Call) and not binding.path:
+                    found = self.api(binding.value.func, binding.scope)
+                    if found is not None:
+                        return found
+                if binding.annotation is not None:
+                    found = self.api(binding.annotation, binding.scope)
+                    if found is not None:
+                        return found
+        return None
+
+    def _later(self, filled: Filled, node: ast.Call, stmt: ast.stmt, scope: Scope) -> None:
+        """Fields that are assigned, or replaced, after construction."""
+        names: set[str] = set()
+        match stmt:
+            case ast.Assign(targets=[target], value=value) if value is node:
+                names.add(ast.unparse(target))
+            case ast.AnnAssign(target=target, value=value) if value is node:
+                names.add(ast.unparse(target))
+        if not names:
+            return
+        for other in statements(scope.body):
+            match other:
+                case ast.Assign(targets=[ast.Attribute(value=base, attr=attr)], value=value) if ast.unparse(base) in names:
+                    filled.values.setdefault(attr, (value, False, True))
+                case ast.Assign(value=ast.Call(args=[first, *_], keywords=keywords)) if ast.unparse(first) in names:
+                    assert isinstance(other.value, ast.Call)
+                    if _last_name(other.value.func) == "replace":
+                        for keyword in keywords:
+                            if keyword.arg:
+                                filled.values.setdefault(keyword.arg, (keyword.value, False, True))
+                            else:
+                                filled.is_open = True
+                case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[first, *_])) if ast.unparse(first) in names:
+                    filled.is_open = True
+
+    def _applied(self, node: ast.Call, stmt: ast.stmt, scope: Scope, parent: str) -> bool:
+        """Whether an object that is stored in a local is used at all."""
+        if parent == "alone":
+            return False
+        if parent == "assigned" and isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+            target = stmt.targets[0]
+            if isinstance(target, ast.Name) and scope.is_function:
+                state = flow(scope)
+                made = [b for b in state.bindings.get(target.id, ()) if b.node is stmt]
+                return target.id in state.captured or target.id in state.outer or any(state.uses.get(b) for b in made)
+        return True
+
+    def _is_default(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> bool:
+        """Whether the call only stands in for something that was not given: `x or Policy()`, a default argument, `if x is None`."""
+        for each in expressions(stmt):
+            if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or) and any(v is node for v in each.values[1:]):
+                return True
+            if isinstance(each, ast.IfExp) and node in (each.body, each.orelse) and _is_none_test(each.test):
+                return True
+            if isinstance(each, ast.Lambda) and each.body is node:
+                return True
+            if isinstance(each, ast.Call) and any(k.arg in ("default", "default_factory") and node in _within(k.value) for k in each.keywords):
+                return True
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef):
+            return True
+        if scope.is_class and isinstance(stmt, ast.AnnAssign):
+            return True
+        context = flow(scope).context.get(stmt)
+        if context and isinstance(stmt, ast.Assign | ast.AnnAssign):
+            targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+            for guard in context.guards:
+                if guard.holds and _is_none_test(guard.test) and isinstance(guard.test, ast.Compare):
+                    if ast.unparse(guard.test.left) in {ast.unparse(t) for t in targets}:
+                        return True
+        return False
+
+
+def _is_none_test(node: ast.expr) -> bool:
+    return isinstance(node, ast.Compare) and any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
+
+
+def _use(node: ast.Call, stmt: ast.stmt) -> str:
+    """What becomes of the object: `with`, `alone`, `assigned` or `passed`."""
+    match stmt:
+        case ast.With(items=items) | ast.AsyncWith(items=items) if any(i.context_expr is node for i in items):
+            return "with"
+        case ast.Expr(value=value) if value is node:
+            return "alone"
+        case ast.Assign(value=value) if value is node:
+            return "assigned"
+    return "passed"
+
+
+def _within(node: ast.expr) -> set[ast.AST]:
+    return set(ast.walk(node))
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _aliases(stmt: ast.stmt, words: set[str]) -> Iterator[str]:
+    """The names that a statement makes out of wanted ones."""
+    match stmt:
+        case ast.ImportFrom(names=names):
+            yield from (a.asname for a in names if a.asname and a.name in words)
+        case ast.Assign(targets=targets, value=value):
+            inner = value.args[0] if isinstance(value, ast.Call) and value.args and _last_name(value.func) == "partial" else value
+            options = [inner, *([inner.body, inner.orelse] if isinstance(inner, ast.IfExp) else [])]
+            if any(_last_name(o) in words for o in options):
+                yield from (_last_name(t) for t in targets)
+        case _:
+            return

@@ -1,0 +1,283 @@
+"""What is known: the rule pages, the calls of each library and the names of the roles, read from `rules/` on demand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from dtypelint.errors import UserError, near
+from dtypelint.finding import Safety, Severity
+from dtypelint.tables import Table, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
+EXTRA = frozenset(
+    {
+        *("behaves", "choices", "default_dtype", "device", "does", "flags", "grad", "method", "module", "policy"),
+        *("policy_dict", "required", "switch", "unset"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A page: its metadata and its text. `fixes` is empty where the page says what to do by hand."""
+
+    code: str
+    name: str
+    summary: str
+    severities: tuple[Severity, ...]
+    fixes: tuple[Safety, ...]
+    since: str
+    smoke: str
+    seen: tuple[str, ...]
+    pedantic: bool
+    triggers: tuple[bytes, ...]
+    page: str
+
+    @property
+    def own(self) -> bool:
+        """Whether the tool reports it about itself and its comments: no check yields it."""
+        return self.code.startswith("DTL0")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that the tables know, with the newest release that was read."""
+
+    name: str
+    newest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A constructor or function of a library; `roles` maps its parameters to what their dtype is for.
+
+    Where `extra["method"]` is true, `name` is a method of any class below `paths`.
+    """
+
+    library: str
+    kind: str
+    name: str
+    family: str
+    paths: tuple[str, ...]
+    parameters: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    roles: Mapping[str, str]
+    frozen: bool
+    extra: Mapping[str, Any]
+
+
+def rules_dir() -> Traversable:
+    """The folder of the pages: inside an installed package, beside the package in a checkout."""
+    package = files("dtypelint")
+    inside = package / "rules"
+    return inside if inside.is_dir() else package / ".." / "rules"
+
+
+@cache
+def _rules_url() -> str:
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        entries = metadata("dtypelint").get_all("Project-URL") or []
+        urls = dict(entry.split(", ", 1) for entry in entries)
+    except PackageNotFoundError:
+        project = files("dtypelint") / ".." / "pyproject.toml"
+        urls = parse(project.read_text(encoding="utf-8"), "pyproject.toml").values["project"]["urls"]
+    return str(urls["Rules"])
+
+
+def rule_url(name: str) -> str:
+    """The address of a rule's page."""
+    return f"{_rules_url()}/{name}.md"
+
+
+def freeze(value: Any) -> Any:
+    """The same data with mappings and sequences that cannot be changed."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+    return tuple(map(freeze, value)) if isinstance(value, list) else value
+
+
+def read_page(text: str, file: str) -> Rule:
+    """The rule of one page; an error names file and line."""
+    lines = text.splitlines()
+    heading = HEADING.fullmatch(lines[0]) if lines else None
+    if not heading or f"{heading[1]}.md" != file.rpartition("/")[2]:
+        raise UserError(f"{file}:1: the heading must be # `name` (`CODE`) with the name of the file")
+    if "```toml" not in lines:
+        raise UserError(f"{file}:1: the page has no toml block")
+    start = lines.index("```toml")
+    end = lines.index("```", start) if "```" in lines[start:] else len(lines)
+    head = "\n".join(lines[1:start]).strip()
+    table = parse("\n".join(lines[start + 1 : end]), file, start + 1)
+    rule = Rule(
+        code=heading[2],
+        name=heading[1],
+        summary=" ".join(head.split("\n\n")[0].split()),
+        severities=tuple(_severity(table, word) for word in table.one_or_more("severity")),
+        fixes=tuple(_safety(table, word) for word in table.one_or_more("fix") if word != "none"),
+        since=table.needed("since"),
+        smoke=table.string("smoke") or "",
+        seen=table.strings("seen") or (),
+        pedantic=table.flag("pedantic") or False,
+        triggers=tuple(_trigger(table, word) for word in table.strings("triggers") or ()),
+        page=text,
+    )
+    table.done()
+    if not rule.summary:
+        raise UserError(f"{file}:2: the page has no summary before its toml block")
+    if not rule.severities:
+        table.fail("`severity` is missing")
+    return rule
+
+
+def _severity(table: Table, word: str) -> Severity:
+    if word not in [*Severity]:
+        table.fail(f"`{word}` is no severity: error, warning or note", "severity")
+    return Severity(word)
+
+
+def _safety(table: Table, word: str) -> Safety:
+    if word not in [*Safety]:
+        table.fail(f"`{word}` is no fix: safe, unsafe or none", "fix")
+    return Safety(word)
+
+
+def _trigger(table: Table, word: str) -> bytes:
+    try:
+        re.compile(b"(?:%b)" % word.encode(), re.MULTILINE)
+    except re.error as error:
+        table.fail(f"the trigger `{word}` is not a pattern: {error}", "triggers")
+    return word.encode()
+
+
+def read_calls(text: str, file: str) -> tuple[Library, tuple[Call, ...]]:
+    """The library and the calls of one file of `rules/apis/`, or of a user's own file."""
+    table = parse(text, file)
+    about = table.table("library")
+    library = Library(about.needed("name"), about.needed("newest"))
+    about.string("read")
+    about.done()
+    calls = []
+    for item in table.tables("call"):
+        roles = item.table("roles")
+        call = Call(
+            library=library.name,
+            kind=item.needed("kind"),
+            name=item.needed("name"),
+            family=item.string("family") or "any",
+            paths=item.strings("paths") or (),
+            parameters=item.strings("parameters") or (),
+            keyword_only=item.strings("keyword_only") or (),
+            roles=MappingProxyType({key: roles.needed(key) for key in roles.values}),
+            frozen=item.flag("frozen") or False,
+            extra=freeze(item.free(EXTRA)),
+        )
+        item.done()
+        if not call.paths:
+            item.fail(f"`{call.name}` has no paths")
+        _check_ranges(item, call.extra)
+        calls.append(call)
+    table.done()
+    return library, tuple(calls)
+
+
+def _check_ranges(table: Table, value: Any) -> None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    if isinstance(value, tuple):
+        for item in value:
+            _check_ranges(table, item)
+    elif isinstance(value, MappingProxyType):
+        for key, item in value.items():
+            if key == "versions":
+                try:
+                    SpecifierSet(item)
+                except (InvalidSpecifier, AttributeError):
+                    table.fail(f"`{item}` is no range of versions", "versions")
+            _check_ranges(table, item)
+
+
+class Knowledge:
+    """Everything in `rules/`, and the user's own api files; each part is read when it is first asked for."""
+
+    def __init__(self, apis: tuple[Path, ...] = (), folder: Traversable | None = None) -> None:
+        self._folder = folder if folder is not None else rules_dir()
+        self._apis = apis
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The pages, by code."""
+        pages = sorted(
+            (item for item in self._folder.iterdir() if item.name.endswith(".md")), key=lambda item: item.name
+        )
+        rules = [read_page(page.read_text(encoding="utf-8"), f"rules/{page.name}") for page in pages]
+        return tuple(sorted(rules, key=lambda rule: rule.code))
+
+    def rule(self, word: str) -> Rule:
+        """The rule of a code or a name."""
+        for rule in self.rules:
+            if word in (rule.code, rule.name):
+                return rule
+        known = [rule.name for rule in self.rules] + [rule.code for rule in self.rules]
+        raise UserError(f"unknown rule `{word}`{near(word, known)}")
+
+    @cached_property
+    def _files(self) -> tuple[tuple[str, str], ...]:
+        folder = self._folder / "apis"
+        shipped = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
+        own = []
+        for path in self._apis:
+            try:
+                own.append((str(path), path.read_text(encoding="utf-8")))
+            except (OSError, UnicodeDecodeError) as error:
+                raise UserError(f"{path}: the api file cannot be read: {error}") from None
+        return (*((f"rules/apis/{item.name}", item.read_text(encoding="utf-8")) for item in shipped), *own)
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Library, tuple[Call, ...]], ...]:
+        return tuple(read_calls(text, file) for file, text in self._files)
+
+    @cached_property
+    def libraries(self) -> Mapping[str, Library]:
+        """Libraries by name."""
+        return MappingProxyType({library.name: library for library, _ in self._read})
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Every call of every library; the user's own come last."""
+        return tuple(call for _, calls in self._read for call in calls)
+
+    @cached_property
+    def by_path(self) -> Mapping[str, Call]:
+        """Calls by dotted path, without the methods; a user's own call takes the place of a shipped one."""
+        plain = [call for call in self.calls if not call.extra.get("method")]
+        return MappingProxyType({path: call for call in plain for path in call.paths})
+
+    @cached_property
+    def roles(self) -> Mapping[str, Any]:
+        """`roles.toml` as it is written."""
+        text = (self._folder / "roles.toml").read_text(encoding="utf-8")
+        frozen: Mapping[str, Any] = freeze(parse(text, "rules/roles.toml").values)
+        return frozen
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with everything that facts can depend on."""
+        from hashlib import blake2b
+
+        digest = blake2b(digest_size=16)
+        for _, text in self._files:
+            digest.update(text.encode() + b"\0")
+        digest.update((self._folder / "roles.toml").read_bytes())
+        return digest.hexdigest()

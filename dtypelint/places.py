@@ -1,0 +1,94 @@
+"""Spans of a project's files as the lines and columns that reports show."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dtypelint.files import read_bytes
+from dtypelint.finding import Confidence, Finding, Fix, Location, Note, Position, Span
+from dtypelint.knowledge import rule_url
+from dtypelint.source import Source, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dtypelint.finding import Hit
+    from dtypelint.knowledge import Rule
+
+LINES = 20
+WIDTH = 4000
+
+
+class Places:
+    """The sources of a run. `overlay` holds texts that stand for files, as from the standard input."""
+
+    def __init__(self, overlay: Mapping[Path, bytes]) -> None:
+        self._overlay = overlay
+        self._working = Path.cwd()
+        self.source = lru_cache(64)(self._read)
+
+    def data(self, path: Path) -> bytes:
+        """The bytes of a file."""
+        return self._overlay[path] if path in self._overlay else read_bytes(path)
+
+    def _read(self, path: Path) -> Source:
+        return decode(self.data(path), str(path))
+
+    def shown(self, path: Path) -> str:
+        """A path as reports print it: posix, relative to the working folder."""
+        try:
+            return Path(os.path.relpath(path, self._working)).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+    def finding(self, root: Path, path: Path, rule: Rule, hit: Hit) -> Finding:
+        """A hit as it is reported; its related places and edits are relative to the root."""
+        notes = []
+        for related in hit.related:
+            place = root / related.location.path
+            position = self._position(place, related.location.span)
+            notes.append(Note(position, related.message, self.source(place).line(position.line)[:WIDTH]))
+        fix, positions = self._fix(root, hit.fix) if hit.fix else (None, ())
+        return Finding(
+            code=rule.code,
+            name=rule.name,
+            severity=hit.severity or rule.severities[0],
+            confidence=hit.confidence,
+            message=hit.message,
+            position=self._position(path, hit.span),
+            source=self._lines(path, hit.span),
+            related=tuple(notes),
+            fix=fix,
+            fix_positions=positions,
+            fix_withheld=hit.withheld,
+            url=rule_url(rule.name),
+        )
+
+    def line(self, path: Path, rule: Rule, line: int, message: str, source: Source | None) -> Finding:
+        """A finding about a whole line, of a file that may be unreadable."""
+        text = source.line(line)[:WIDTH] if source and line <= len(source.starts) else ""
+        position = Position(self.shown(path), line, 1, line, len(text) + 1)
+        severity, url = rule.severities[0], rule_url(rule.name)
+        return Finding(rule.code, rule.name, severity, Confidence.HIGH, message, position, text, url=url)
+
+    def _fix(self, root: Path, fix: Fix) -> tuple[Fix, tuple[Position, ...]]:
+        paths = [root / edit.location.path for edit in fix.edits]
+        edits = [
+            replace(edit, location=Location(self.shown(path), edit.location.span))
+            for path, edit in zip(paths, fix.edits, strict=True)
+        ]
+        positions = tuple(self._position(path, edit.location.span) for path, edit in zip(paths, fix.edits, strict=True))
+        return replace(fix, edits=tuple(edits)), positions
+
+    def _position(self, path: Path, span: Span) -> Position:
+        source = self.source(path)
+        return Position(self.shown(path), *source.position(span.start), *source.position(span.end))
+
+    def _lines(self, path: Path, span: Span) -> str:
+        source = self.source(path)
+        first, last = source.position(span.start)[0], source.position(span.end)[0]
+        return "\n".join(source.line(line)[:WIDTH] for line in range(first, min(last, first + LINES - 1) + 1))

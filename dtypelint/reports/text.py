@@ -1,0 +1,144 @@
+"""Findings for people: header, source, related places, help."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from dtypelint.finding import Safety, Severity
+from dtypelint.reports.escape import visible
+from dtypelint.reports.snippet import Line, gutter, snippet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dtypelint.finding import Finding, Report
+
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold cyan",
+    "path": "bold",
+    "frame": "blue",
+    "related": "green",
+    "help": "bold cyan",
+    "quiet": "dim",
+}
+
+
+def render(report: Report, *, color: bool, summary: bool) -> str:
+    """Every finding with its source lines, and the summary."""
+    lines: list[Line] = []
+    for finding in report.findings:
+        lines += [*_finding(finding), []]
+    if summary:
+        lines.append(_summary(report))
+    return paint(lines) if color else plain(lines)
+
+
+def concise(report: Report, *, color: bool, summary: bool) -> str:
+    """One line for each finding, and the summary."""
+    lines = [_header(finding) for finding in report.findings]
+    if summary:
+        lines.append(_summary(report))
+    return paint(lines) if color else plain(lines)
+
+
+def statistics(report: Report, *, color: bool, summary: bool) -> str:
+    """How often each rule was reported, and the summary."""
+    counts: dict[tuple[str, str, Severity], int] = {}
+    for finding in report.findings:
+        key = (finding.code, finding.name, finding.severity)
+        counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    size = max((len(str(count)) for count in counts.values()), default=0)
+    lines: list[Line] = [
+        [(f"{count:>{size}}  ", "path"), (f"{code}  {name}  ", ""), (severity.value, severity.value)]
+        for (code, name, severity), count in ordered
+    ]
+    if summary:
+        lines.append(_summary(report))
+    return paint(lines) if color else plain(lines)
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """The lines without styles."""
+    return "".join("".join(text for text, _ in line) + "\n" for line in lines)
+
+
+def paint(lines: Iterable[Line]) -> str:
+    """The lines in the colours of the terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=io.StringIO(), force_terminal=True, highlight=False, soft_wrap=True)
+    with console.capture() as capture:
+        for line in lines:
+            console.print(Text.assemble(*((text, STYLES.get(style, "")) for text, style in line)))
+    return capture.get()
+
+
+def page(text: str) -> str:
+    """A rule page, rendered for the terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(file=io.StringIO(), force_terminal=True)
+    with console.capture() as capture:
+        console.print(Markdown(text))
+    return capture.get()
+
+
+def _header(finding: Finding) -> Line:
+    place = finding.position
+    return [
+        (f"{visible(place.path)}:{place.line}:{place.column}", "path"),
+        (": ", ""),
+        (f"{finding.severity}[{finding.code}]", finding.severity.value),
+        (f" {visible(finding.message)}", ""),
+    ]
+
+
+def _finding(finding: Finding) -> Iterator[Line]:
+    yield _header(finding)
+    numbers = [finding.position.end_line, *(note.position.line for note in finding.related)]
+    size = max(len(str(number)) for number in numbers) + 1
+    if finding.source:
+        yield gutter(size)
+        yield from snippet(finding.source, finding.position, size, "^", finding.severity.value)
+    yield gutter(size)
+    for note in finding.related:
+        place = note.position
+        where = f"{visible(place.path)}:{place.line}:{place.column}"
+        yield [*gutter(size, sign="="), (f" {where}", "path"), (f": {visible(note.message)}", "")]
+        if note.source:
+            yield from snippet(note.source, place, size, "-", "related")
+            yield gutter(size)
+    for word, text in _help(finding):
+        yield [*gutter(size, sign="="), (f" {word}: ", "help"), (visible(text), "")]
+
+
+def _help(finding: Finding) -> Iterator[tuple[str, str]]:
+    if finding.fix:
+        yield "help", f"{finding.fix.description} ({finding.fix.safety} fix)"
+    if finding.fix_withheld:
+        yield "fix withheld", finding.fix_withheld
+    yield "rule", f"{finding.name}, {finding.url}" if finding.url else finding.name
+
+
+def number(count: int, word: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _summary(report: Report) -> Line:
+    counts = [(severity, report.count(severity)) for severity in Severity]
+    found = ", ".join(number(count, severity.value) for severity, count in counts if count) or "no findings"
+    parts = [f"{found} in {number(report.files, 'file')}"]
+    safe, unsafe = report.fixable(Safety.SAFE), report.fixable(Safety.UNSAFE)
+    if safe or unsafe:
+        more = f" and {unsafe} unsafe" if unsafe else ""
+        parts.append(f"fixable: {safe} safe{more}")
+    if report.hidden:
+        parts.append(f"{number(report.hidden, 'pedantic finding')} hidden (--pedantic)")
+    return [("; ".join(parts), "path")]
