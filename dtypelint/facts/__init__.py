@@ -5,12 +5,13 @@ Nothing in here holds a syntax tree, opens a file or knows a rule. `python/` and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtypelint.finding import Location, Span
+    from dtypelint.finding import Edit, Location, Span
     from dtypelint.knowledge import Call
 
 LOW_PRECISION = frozenset({"bfloat16", "float16"})
@@ -167,7 +168,7 @@ class Around:
     comment: str = ""
     owners: tuple[str, ...] = ()
     scaler: Location | None = None
-    defaulted: bool = False
+    nested: bool = False
 
     @property
     def dispatched(self) -> bool:
@@ -200,10 +201,21 @@ class Sink:
     escapes: bool = False
     applied: bool = True
     location: Location | None = None
-    extra: dict[str, str] = field(default_factory=dict)
+    unset: Mapping[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
 
     def get(self, name: str) -> Argument | None:
         return next((a for a in self.arguments if a.name == name), None)
+
+    def falls_back_to(self, name: str) -> str:
+        """What a missing field means for the targeted versions: `param_dtype`, `original`, `` when it differs between them."""
+        meanings = {row["means"] for row in self.unset.get(name, ())}
+        return meanings.pop() if len(meanings) == 1 else "param_dtype" if "param_dtype" in meanings else ""
+
+    def versions(self, name: str) -> str:
+        """For which releases a missing field follows `param_dtype`, as the end of a message."""
+        rows = [row["versions"] for row in self.unset.get(name, ()) if row["means"] == "param_dtype" and row["versions"]]
+        return f" ({self.api.library} {rows[0]})" if rows else ""
 
     def settings(self, *roles: Role) -> tuple[Setting, ...]:
         """The settings of some roles in reach, nearest first, each declaration once."""
@@ -258,6 +270,8 @@ class Mutation:
     api: Call
     built: Location
     owned: bool
+    replace: str = ""
+    imports: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dtypelint.facts import Form, Kind, Role, Setting
@@ -28,15 +28,13 @@ class Reach:
 
     def at(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> tuple[Setting, ...]:
         """The settings in reach of a statement; `fed` are the leaves that its sink takes already."""
-        taken = {id(leaf.declared) for leaf in fed if leaf.declared is not None}
         texts = {leaf.scope.module.tree.source(leaf.node) for leaf in fed if leaf.kind is Kind.SETTING}
-        found: dict[tuple[Location, str], Setting] = {}
+        found: dict[str, Setting] = {}
         for setting in self._all(stmt, scope, fed):
-            key = (setting.declared, setting.name)
-            if key not in found:
-                used = setting.read in texts
-                found[key] = replace(setting, used=used) if used else setting
-        del taken
+            key = f"{setting.read} {setting.hop}" if setting.hop == 5 else setting.read
+            known = found.get(key)
+            if known is None or setting.hop < known.hop:
+                found[key] = replace(setting, used=setting.read in texts)
         return tuple(sorted(found.values(), key=lambda s: s.hop))
 
     def _all(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
@@ -150,7 +148,9 @@ class Reach:
             for stmt in statements(function.body):
                 for node in expressions(stmt):
                     base = _base(node)
-                    if base is not None and self._role(_last(node), _last(base)) is not None:
+                    if base is None or self._role(_last(node), _last(base)) is None:
+                        continue
+                    if not self.names.classes(node, function):
                         text = module.tree.source(node)
                         found.setdefault(module.tree.source(base), []).append((text, node, function))
         self._chains[holder] = found
@@ -175,7 +175,7 @@ class Reach:
 
     def _field(self, name: str, fields: list[Field], base: str, cls: Scope, hop: int, leaf: Leaf | None) -> Iterator[Setting]:
         role = self._role(name, cls.name)
-        if role is None:
+        if role is None or any(self.names.field_classes(f) for f in fields):
             return
         first = next((f for f in fields if f.in_body), fields[0])
         values = [f.value for f in fields if f.value is not None]
@@ -346,7 +346,3 @@ def _last(node: ast.expr) -> str:
         case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
             return name
     return ""
-
-
-def leaves_of(traced: Iterable[Leaf]) -> tuple[Leaf, ...]:
-    return tuple(traced)

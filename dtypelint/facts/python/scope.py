@@ -77,6 +77,10 @@ class Scope:
         return "<module>" if isinstance(self.node, ast.Module) else self.node.name
 
     @property
+    def body(self) -> list[ast.stmt]:
+        return self.node.body
+
+    @property
     def owner(self) -> Scope | None:
         """The class that a method belongs to, closures inside the method included."""
         scope: Scope | None = self

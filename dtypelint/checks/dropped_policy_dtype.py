@@ -1,0 +1,62 @@
+"""DTL101: see `rules/dropped-policy-dtype.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dtypelint.facts import Facts, Form, Role, Setting, Sink
+from dtypelint.facts.edits import add_argument, declared
+from dtypelint.finding import Confidence, Fix, Hit, Safety
+
+_CONSEQUENCE = {
+    Role.REDUCE: "gradients are reduced in the dtype that the policy falls back to",
+    Role.BUFFER: "buffers keep the dtype that the policy falls back to",
+    Role.OUTPUT: "outputs are not cast",
+}
+
+
+def check(facts: Facts) -> Iterator[Hit]:
+    for sink in facts.of("policy"):
+        param = sink.get("param_dtype")
+        if sink.is_open or param is None or param.value.is_none or "default" in sink.extra:
+            continue
+        for name, role_name in sink.api.roles.items():
+            role = Role(role_name)
+            if role is Role.PARAM or sink.get(name) is not None or _inert(sink, role):
+                continue
+            found = [s for s in sink.settings(role) if s.hop <= 5]
+            if found and not any(s.used for s in found):
+                yield _hit(sink, name, role, found)
+
+
+def _inert(sink: Sink, role: Role) -> bool:
+    """A policy that keeps fp32 loses nothing by a missing field; forward-only use reduces nothing."""
+    param = sink.get("param_dtype")
+    assert param is not None
+    return param.value.hardcoded == "float32" or (role is Role.REDUCE and sink.around.no_grad)
+
+
+def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:
+    best = found[0]
+    rivals = [s for s in found[1:] if s.text is not None and s.hop == best.hop and s.name != best.name]
+    fix = None
+    withheld = None
+    edit = add_argument(sink, name, best.text) if best.text is not None else None
+    if rivals:
+        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
+    elif best.form is Form.FLAG:
+        withheld = f"`{best.read}` is a flag, not a dtype"
+    elif edit is None:
+        withheld = f"no way is known to turn `{best.read}` into a dtype here"
+    else:
+        fix = Fix(f"pass `{name}={best.text}`", Safety.SAFE, (edit,))
+    sure = best.hop <= 4 and best.form is not Form.FLAG
+    return Hit(
+        sink.span,
+        f"`{sink.callee}` leaves out `{name}` although `{best.read}` is in reach: {_CONSEQUENCE.get(role, 'the setting is lost')}",
+        Confidence.HIGH if sure else Confidence.MEDIUM,
+        (declared(best),),
+        fix,
+        withheld,
+        settings=(best.declared,),
+    )

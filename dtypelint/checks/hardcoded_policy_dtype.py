@@ -1,0 +1,59 @@
+"""DTL106: see `rules/hardcoded-policy-dtype.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dtypelint.facts import Argument, Facts, Form, Role, Setting, Sink
+from dtypelint.facts.edits import declared, replace_value
+from dtypelint.finding import Confidence, Fix, Hit, Safety
+
+_FITS = {
+    Role.PARAM: (Role.PARAM, Role.AUTOCAST, Role.GENERAL),
+    Role.REDUCE: (Role.REDUCE,),
+    Role.BUFFER: (Role.BUFFER,),
+    Role.OUTPUT: (Role.OUTPUT,),
+}
+
+
+def check(facts: Facts) -> Iterator[Hit]:
+    for sink in facts.of("policy"):
+        if sink.around.dispatched or "default" in sink.extra or sink.around.comment:
+            continue
+        for name, role_name in sink.api.roles.items():
+            argument = sink.get(name)
+            if argument is None or argument.value.hardcoded in (None, "float32"):
+                continue
+            found = [s for s in sink.settings(*_FITS[Role(role_name)]) if not s.used and s.form is not Form.FLAG]
+            near = [s for s in found if s.hop <= 5]
+            if near:
+                yield _hit(sink, name, Role(role_name), argument, near)
+
+
+def _hit(sink: Sink, name: str, role: Role, argument: Argument, found: list[Setting]) -> Hit:
+    exact = [s for s in found if s.role is role]
+    best = (exact or found)[0]
+    rivals = [s for s in found if s is not best and s.role is best.role]
+    edit = replace_value(sink, argument, best.text) if best.text is not None else None
+    fix = None
+    withheld = None
+    if rivals:
+        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
+    elif best.optional:
+        withheld = f"`{best.read}` may be None"
+    elif best.form is Form.STRING and best.text == best.read or edit is None:
+        withheld = f"no way is known to turn `{best.read}` into a dtype here"
+    else:
+        fix = Fix(f"pass `{best.text}`", Safety.SAFE, (edit,))
+    confidence = Confidence.HIGH if exact and best.hop <= 2 else Confidence.MEDIUM
+    if best.role is Role.GENERAL and best.hop >= 4:
+        confidence = Confidence.LOW
+    return Hit(
+        argument.span,
+        f"`{name}` is always {argument.value.hardcoded} although `{best.read}` is in reach: the setting does not arrive",
+        confidence,
+        (declared(best),),
+        fix,
+        withheld,
+        settings=(best.declared,),
+    )

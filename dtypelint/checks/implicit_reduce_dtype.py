@@ -1,0 +1,49 @@
+"""DTL103: see `rules/implicit-reduce-dtype.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dtypelint.facts import LOW_PRECISION, Facts, Role, Sink
+from dtypelint.facts.edits import add_argument, replace_value
+from dtypelint.finding import Confidence, Edit, Fix, Hit, Safety
+
+
+def check(facts: Facts) -> Iterator[Hit]:
+    for sink in facts.of("policy"):
+        name = next((n for n, r in sink.api.roles.items() if r == Role.REDUCE), "")
+        param = sink.get("param_dtype")
+        if not name or param is None or sink.is_open:
+            continue
+        given = sink.get(name)
+        low = bool(LOW_PRECISION.intersection(param.value.dtypes))
+        if given is None and not low or given is not None and not given.value.is_none and given.value.hardcoded not in LOW_PRECISION:
+            continue
+        if given is None and (sink.settings(Role.REDUCE) or sink.falls_back_to(name) != "param_dtype"):
+            continue
+        if given is not None and given.value.is_none and (not low or sink.falls_back_to(name) != "param_dtype"):
+            continue
+        yield _hit(sink, name)
+
+
+def _hit(sink: Sink, name: str) -> Hit:
+    given = sink.get(name)
+    explicit = given is not None and not given.value.is_none
+    dtype = given.value.hardcoded if given is not None and explicit else _of(sink)
+    edit: Edit | None = (
+        replace_value(sink, given, "torch.float32") if given is not None else add_argument(sink, name, "torch.float32")
+    )
+    said = "is" if explicit else "is not set and follows `param_dtype`"
+    holds = "" if explicit else sink.versions(name)
+    return Hit(
+        sink.span,
+        f"`{name}` of `{sink.callee}` {said}{'' if not explicit else f' {dtype}'}: gradients are reduced in {dtype}{holds}",
+        Confidence.LOW,
+        fix=Fix(f"pass `{name}=torch.float32`", Safety.UNSAFE, (edit,)) if edit is not None else None,
+    )
+
+
+def _of(sink: Sink) -> str:
+    param = sink.get("param_dtype")
+    assert param is not None
+    return next((d for d in param.value.dtypes if d in LOW_PRECISION), "16 bit")

@@ -1,0 +1,60 @@
+"""DTL102: see `rules/swapped-policy-dtype.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dtypelint.facts import Argument, Facts, Form, Role, Setting, Sink
+from dtypelint.facts.edits import declared, replace_value
+from dtypelint.finding import Confidence, Fix, Hit, Safety
+
+_POLICY = frozenset({Role.PARAM, Role.REDUCE, Role.BUFFER, Role.OUTPUT})
+
+
+def check(facts: Facts) -> Iterator[Hit]:
+    for sink in facts.of("policy"):
+        for name, role_name in sink.api.roles.items():
+            role = Role(role_name)
+            argument = sink.get(name)
+            if argument is None:
+                continue
+            wrong = _wrong(argument, role)
+            right = [s for s in sink.settings(role) if s.hop <= 4]
+            if wrong and right and not any(s.used for s in right) and not _overlaps(argument, right):
+                yield _hit(sink, name, argument, right)
+
+
+def _wrong(argument: Argument, role: Role) -> bool:
+    """Whether every leaf of the value is a setting of another role of a policy."""
+    origins = argument.value.origins
+    return bool(origins) and all(
+        o.role in _POLICY and o.role is not role and o.form is not Form.FLAG for o in origins
+    )
+
+
+def _overlaps(argument: Argument, right: list[Setting]) -> bool:
+    return any(o.text == s.read for s in right for o in (*argument.value.origins, *argument.value.chosen_by))
+
+
+def _hit(sink: Sink, name: str, argument: Argument, right: list[Setting]) -> Hit:
+    best = right[0]
+    edit = replace_value(sink, argument, best.text) if best.text is not None else None
+    rivals = [s for s in right[1:] if s.hop == best.hop and s.name != best.name]
+    fix = None
+    withheld = None
+    if rivals:
+        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
+    elif edit is None:
+        withheld = f"no way is known to turn `{best.read}` into a dtype here"
+    else:
+        fix = Fix(f"pass `{best.text}`", Safety.SAFE, (edit,))
+    fed = argument.value.origins[0].text
+    return Hit(
+        argument.span,
+        f"`{name}` is fed from `{fed}` although `{best.read}` is in reach and unused: the setting does not arrive",
+        Confidence.HIGH,
+        (declared(best),),
+        fix,
+        withheld,
+        settings=(best.declared,),
+    )
