@@ -124,7 +124,7 @@ def options(values: dict[str, Any], *, stdin: bool) -> Options:
         ignores=not values["no_ignores"],
         jobs=values["jobs"] or 0,
         prefilter=not values["no_prefilter"],
-        stdin=(filename, click.get_binary_stream("stdin").read()) if stdin else None,
+        stdin=(filename, sys.stdin.buffer.read()) if stdin else None,
     )
 
 
@@ -145,8 +145,11 @@ def render(report: Report, output: str, *, colored: bool, quiet: bool, counts: b
         return github.render(report, os.environ.get("GITHUB_WORKSPACE"))
     from dtypelint.reports import text
 
-    style = text.statistics if counts else text.concise if output == "concise" else text.render
-    return style(report, color=colored, summary=not quiet)
+    if counts:
+        return text.statistics(report, color=colored, summary=not quiet)
+    if output == "concise":
+        return text.concise(report, color=colored, summary=not quiet)
+    return text.render(report, color=colored, summary=not quiet)
 
 
 def finish(report: Report, *, traceback: bool, exit_zero: bool) -> None:

@@ -51,11 +51,11 @@ def cores() -> int:
 
 
 def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outcome]:
-    from dtypelint.forks import Lost, can_fork, spread
-
     jobs = jobs or cores()
-    if len(files) <= FEW or jobs == 1 or not can_fork():
+    if len(files) <= FEW or jobs == 1 or not hasattr(os, "fork"):
         return [examiner.examine(file) for file in files]
+    from dtypelint.forks import Lost, spread
+
     examiner.prepare(files)
     results = spread(lambda piece: examiner.examine(files[piece]), len(files), jobs, LIMIT)
     return [

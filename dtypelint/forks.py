@@ -43,11 +43,6 @@ class _Worker:
         return f"{signal.strsignal(-code) or -code}" if code is not None and code < 0 else f"exit status {code}"
 
 
-def can_fork() -> bool:
-    """Whether this platform forks."""
-    return "fork" in multiprocessing.get_all_start_methods()
-
-
 def spread(work: Callable[[int], Result], count: int, jobs: int, limit: float) -> list[Result | Lost]:
     """`work(0)` to `work(count - 1)`, each within `limit` seconds."""
     results: dict[int, Result | Lost] = {}
