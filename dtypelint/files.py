@@ -57,11 +57,11 @@ class Walk:
         The paths of `overlay` need not exist.
         """
         found: dict[Path, File] = {}
-        absolute = [Path(os.path.abspath(path)) for path in paths]
-        missing = [str(path) for path in absolute if path not in overlay and not os.path.lexists(path)]
+        named = [(path, Path(os.path.abspath(path))) for path in paths]
+        missing = [str(path) for path, absolute in named if absolute not in overlay and not os.path.lexists(absolute)]
         if missing:
             raise UserError("no such file or folder: " + ", ".join(missing))
-        for path in absolute:
+        for _, path in named:
             if path.is_dir():
                 found.update((file.path, file) for file in self._below(path))
             elif path.suffix not in NOT_YET:

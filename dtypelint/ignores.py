@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MARK = re.compile(rb"#[ \t]*dtypelint:")
 COMMENT = re.compile(r"#[ \t]*dtypelint:[ \t]*(?P<word>[\w-]+)[ \t]*(?P<codes>\[[^\]]*\])?")
+NEWLINE = re.compile(r"\r\n?")
 WORDS = ("ignore", "file-ignore")
 UNUSED = "DTL001"
 UNKNOWN = "DTL002"
@@ -95,10 +96,11 @@ def read_ignores(source: Source) -> tuple[list[Ignore], list[Mistake]]:
     ignores: list[Ignore] = []
     mistakes: list[Mistake] = []
     if MARK.search(source.data):
+        lines = NEWLINE.sub("\n", source.text)
         try:
-            comments = list(_comments(source.text))
+            comments = list(_comments(lines))
         except (tokenize.TokenError, SyntaxError):
-            comments = list(_lines(source.text))
+            comments = list(_lines(lines))
         for line, column, text, below in comments:
             for match in COMMENT.finditer(text):
                 start = source.offset(line, column + match.start() + 1)
@@ -120,24 +122,29 @@ def _reason(word: str) -> str:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, str, range]]:
-    """Line, column, text of each comment, and the lines that one alone on its line is meant for.
+    """Line, column, text of each comment, and the lines that it is meant for besides its own.
 
-    Above a statement these are the lines of the statement up to its colon, inside of one the next line.
+    Alone above a statement, or behind its first or last line: the lines of the statement up to its colon; alone inside of
+    one: the next line.
     """
     pending: list[tuple[int, int, str]] = []
     head: list[tuple[int, int, str]] = []
+    behind: list[tuple[int, int, str]] = []
     start = 0
     fresh = True
-    for kind, string, (line, column), _, _ in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+    for kind, string, (line, column), _, _ in tokenize.generate_tokens(io.StringIO(text).readline):
         if kind == tokenize.COMMENT and fresh:
             pending.append((line, column, string))
         elif kind == tokenize.COMMENT:
-            yield line, column, string, range(0)
+            behind.append((line, column, string))
         elif kind in (tokenize.NL, tokenize.NEWLINE):
             fresh = True
             if kind == tokenize.NEWLINE:
-                yield from ((*comment, range(start, line + 1)) for comment in head)
-                head, start = [], 0
+                inside = [comment for comment in behind if start < comment[0] < line]
+                yield from ((*comment, range(0)) for comment in inside)
+                whole = [*head, *(comment for comment in behind if comment not in inside)]
+                yield from ((*comment, range(start, line + 1)) for comment in whole)
+                head, behind, start = [], [], 0
         elif fresh and kind not in (tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
             fresh = False
             near = _directly_above(pending, line)
@@ -158,7 +165,7 @@ def _directly_above(comments: list[tuple[int, int, str]], line: int) -> list[tup
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str, range]]:
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         column = line.find("#")
         if column >= 0:
             yield number, column, line[column:], range(0)

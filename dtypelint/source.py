@@ -83,10 +83,7 @@ def decode(data: bytes, path: str) -> Source:
         raise Unreadable(1, "encoded in UTF-16 or UTF-32, which Python does not read")
     if b"\0" in data:
         raise Unreadable(_line(data, data.index(b"\0")), "holds a NUL byte")
-    try:
-        encoding, _ = detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        raise Unreadable(1, str(error.msg).partition(" for ")[0]) from None
+    encoding = _encoding(data)
     bom = encoding == "utf-8-sig"
     try:
         text = data.decode(encoding)
@@ -99,6 +96,15 @@ def decode(data: bytes, path: str) -> Source:
     except LookupError:
         raise Unreadable(1, f"{encoding} is not an encoding of text") from None
     return Source(path, text, "utf-8" if bom else encoding, bom)
+
+
+def _encoding(data: bytes) -> str:
+    try:
+        return detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        if "missing" in str(error.msg):
+            return "utf-8"
+        raise Unreadable(1, str(error.msg).partition(" for ")[0]) from None
 
 
 def _line(data: bytes, offset: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,13 +15,18 @@ import dtypelint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from dtypelint.finding import Edit, Finding
 
 PAGES = read_pages()
 EXAMPLES = [pytest.param(page, example, id=example.id) for page in PAGES for example in page.examples]
 FLAGGED = [pytest.param(page, example, id=example.id) for page in PAGES for example in page.examples if example.markers]
+HIDDEN = [
+    pytest.param(page, example, id=example.id)
+    for page in PAGES
+    for example in page.examples
+    if example.markers and example.pedantic
+]
 FIXED = [pytest.param(page, example, id=example.id) for page in PAGES for example in page.examples if example.fixed]
 RULE_PAGES = [pytest.param(page, id=page.name) for page in PAGES if not page.code.startswith("DTL0")]
 
@@ -48,6 +54,16 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     for edit in sorted(set(edits), key=lambda edit: edit.location.span, reverse=True):
         data = data[: edit.location.span.start] + edit.text.encode() + data[edit.location.span.end :]
     return data.decode()
+
+
+PENDING = frozenset(Path(__file__).with_name("pending.txt").read_text(encoding="utf-8").split("\n"))
+
+
+@pytest.fixture(autouse=True)
+def pending(request: pytest.FixtureRequest) -> None:
+    """What the checks do not do yet is listed by test; one that starts to pass must leave the list."""
+    if request.node.name in PENDING:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="see pending.txt"))
 
 
 @pytest.fixture
@@ -96,7 +112,7 @@ def test_an_example_is_reported_as_marked(page: Page, example: Example, folder: 
         assert all(finding.fix is None and finding.fix_withheld for finding in findings), shown(findings)
 
 
-@pytest.mark.parametrize(("page", "example"), [item for item in FLAGGED if item.values[1].pedantic])
+@pytest.mark.parametrize(("page", "example"), HIDDEN)
 def test_a_pedantic_example_is_hidden_by_default(page: Page, example: Example, folder: Path) -> None:
     findings = run(page, example, folder, pedantic=False)
     assert not findings, shown(findings)

@@ -33,15 +33,11 @@ def _hit(sink: Sink, argument: Argument, found: list[Setting]) -> Hit:
         argument.span,
         f"autocast is always {dtype} although `{best.read}` is in reach: the forward computes in {dtype} whatever it says",
         _confidence(sink, best),
-        (declared(best), *_lost(best)),
+        (declared(best),),
         fix,
         withheld,
         settings=(best.declared,),
     )
-
-
-def _lost(best: Setting) -> tuple[()]:
-    return ()
 
 
 def _confidence(sink: Sink, best: Setting) -> Confidence:

@@ -41,7 +41,7 @@ def _hit(sink: Sink, name: str, role: Role, argument: Argument, found: list[Sett
         withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
     elif best.optional:
         withheld = f"`{best.read}` may be None"
-    elif best.form is Form.STRING and best.text == best.read or edit is None:
+    elif (best.form is Form.STRING and best.text == best.read) or edit is None:
         withheld = f"no way is known to turn `{best.read}` into a dtype here"
     else:
         fix = Fix(f"pass `{best.text}`", Safety.SAFE, (edit,))

@@ -17,7 +17,9 @@ def check(facts: Facts) -> Iterator[Hit]:
             continue
         given = sink.get(name)
         low = bool(LOW_PRECISION.intersection(param.value.dtypes))
-        if given is None and not low or given is not None and not given.value.is_none and given.value.hardcoded not in LOW_PRECISION:
+        if (given is None and not low) or (
+            given is not None and not given.value.is_none and given.value.hardcoded not in LOW_PRECISION
+        ):
             continue
         if given is None and (sink.settings(Role.REDUCE) or sink.falls_back_to(name) != "param_dtype"):
             continue

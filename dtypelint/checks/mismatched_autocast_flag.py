@@ -35,7 +35,9 @@ def _dtype(sink: Sink) -> str | None:
 def _contradicts(enabled: Argument, dtype: str) -> str:
     """The other dtype, when the guard is one flag or one comparison that speaks of it alone."""
     origins = enabled.value.origins
-    spoken = {d for d, words in _WORDS.items() for o in origins for w in words if _speaks(o.name, o.text, o.kind, o.form, w)}
+    spoken = {
+        d for d, words in _WORDS.items() for o in origins for w in words if _speaks(o.name, o.text, o.kind, o.form, w)
+    }
     negated = "!=" in enabled.text or enabled.text.startswith("not ") or " or " in enabled.text
     return next(iter(spoken)) if len(spoken) == 1 and dtype not in spoken and not negated else ""
 

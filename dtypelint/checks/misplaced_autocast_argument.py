@@ -14,7 +14,12 @@ def check(facts: Facts) -> Iterator[Hit]:
             message = _misplaced(sink, argument)
             if message:
                 yield _hit(sink, argument, message)
-        if sink.api.kind == "autocast" and "device_type" in sink.api.parameters and not sink.is_open and sink.via == "call":
+        if (
+            sink.api.kind == "autocast"
+            and "device_type" in sink.api.parameters
+            and not sink.is_open
+            and sink.via == "call"
+        ):
             if sink.get("device_type") is None:
                 yield Hit(
                     sink.span,
@@ -30,17 +35,25 @@ def _misplaced(sink: Sink, argument: Argument) -> str:
     if argument.name == "enabled" and not argument.keyword and dtypes:
         return f"`{argument.text}` lands in `enabled`, the first parameter of `{sink.callee}`: the dtype stays float16"
     if argument.name == "device" and sink.api.kind == "scaler" and not argument.keyword and _is_flag(argument):
-        return f"`{argument.text}` lands in `device`, the first parameter of `{sink.callee}`: it never disables the scaler"
+        return (
+            f"`{argument.text}` lands in `device`, the first parameter of `{sink.callee}`: it never disables the scaler"
+        )
     if argument.name == "init_scale" and dtypes:
         return f"`{argument.text}` lands in `init_scale`, the first parameter of `{sink.callee}`"
-    if argument.name == "dtype" and origins and all(o.kind is Kind.DTYPE and o.form is Form.STRING and o.spelled for o in origins):
+    if (
+        argument.name == "dtype"
+        and origins
+        and all(o.kind is Kind.DTYPE and o.form is Form.STRING and o.spelled for o in origins)
+    ):
         return f"`dtype` of `{sink.callee}` is a string: TypeError when it runs"
     return ""
 
 
 def _is_flag(argument: Argument) -> bool:
     origins = argument.value.origins
-    return bool(origins) and all(o.form is Form.FLAG or o.role is Role.AUTOCAST or _named_like_flag(o.name) for o in origins)
+    return bool(origins) and all(
+        o.form is Form.FLAG or o.role is Role.AUTOCAST or _named_like_flag(o.name) for o in origins
+    )
 
 
 def _named_like_flag(name: str) -> bool:

@@ -27,9 +27,7 @@ def check(facts: Facts) -> Iterator[Hit]:
 def _wrong(argument: Argument, role: Role) -> bool:
     """Whether every leaf of the value is a setting of another role of a policy."""
     origins = argument.value.origins
-    return bool(origins) and all(
-        o.role in _POLICY and o.role is not role and o.form is not Form.FLAG for o in origins
-    )
+    return bool(origins) and all(o.role in _POLICY and o.role is not role and o.form is not Form.FLAG for o in origins)
 
 
 def _overlaps(argument: Argument, right: list[Setting]) -> bool:

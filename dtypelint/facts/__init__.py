@@ -90,7 +90,11 @@ class Value:
     def hardcoded(self) -> str | None:
         """The one dtype that the value always is, when nothing else chose it."""
         only = {o.text for o in self.origins if o.kind is Kind.DTYPE}
-        if len(only) == 1 and len(self.origins) == sum(o.kind is Kind.DTYPE for o in self.origins) and not self.chosen_by:
+        if (
+            len(only) == 1
+            and len(self.origins) == sum(o.kind is Kind.DTYPE for o in self.origins)
+            and not self.chosen_by
+        ):
             return only.pop()
         return None
 
@@ -214,7 +218,9 @@ class Sink:
 
     def versions(self, name: str) -> str:
         """For which releases a missing field follows `param_dtype`, as the end of a message."""
-        rows = [row["versions"] for row in self.unset.get(name, ()) if row["means"] == "param_dtype" and row["versions"]]
+        rows = [
+            row["versions"] for row in self.unset.get(name, ()) if row["means"] == "param_dtype" and row["versions"]
+        ]
         return f" ({self.api.library} {rows[0]})" if rows else ""
 
     def settings(self, *roles: Role) -> tuple[Setting, ...]:

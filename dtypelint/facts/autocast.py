@@ -29,7 +29,9 @@ def is_guard(sink: Sink) -> bool:
     origins = (*argument.value.origins, *argument.value.chosen_by)
     if all(o.kind is Kind.BOOL for o in origins):
         return any(o.text == "False" for o in origins)
-    return any(o.kind in (Kind.DTYPE, Kind.DERIVED) or o.form is Form.FLAG and o.role is Role.GENERAL for o in origins)
+    return any(
+        o.kind in (Kind.DTYPE, Kind.DERIVED) or (o.form is Form.FLAG and o.role is Role.GENERAL) for o in origins
+    )
 
 
 def candidates(sink: Sink, flags: bool = False) -> list[Setting]:
@@ -43,12 +45,12 @@ def candidates(sink: Sink, flags: bool = False) -> list[Setting]:
 def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) -> tuple[Fix | None, str | None]:
     """Take the dtype from the nearest setting; autocast is off where it says float32."""
     best = found[0]
-    rivals = [s for s in found[1:] if s.role is best.role and s.name != best.name]
+    rivals = [s for s in found[1:] if s.role is best.role and s.hop == best.hop and s.name != best.name]
     if rivals:
         return None, f"`{best.read}` and `{rivals[0].read}` are both in reach"
     if best.hop == 5:
         return None, f"`{best.read}` is a {best.kind}: keep it on the object there and use it here"
-    if best.text is None or best.form in (Form.STRING, Form.FLAG) and best.text == best.read:
+    if best.text is None or (best.form in (Form.STRING, Form.FLAG) and best.text == best.read):
         return None, f"no way is known to turn `{best.read}` into a dtype here"
     old = argument.value.hardcoded if argument is not None else None
     text = best.text
@@ -68,7 +70,9 @@ def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) ->
         slot = sink.slot
         if both is not None and slot is not None:
             separator = slot.before or ", "
-            both = Edit(both.location, f"{slot.before}dtype={text}, enabled={test}{slot.after}" if separator else both.text)
+            both = Edit(
+                both.location, f"{slot.before}dtype={text}, enabled={test}{slot.after}" if separator else both.text
+            )
         edits.append(both)
     else:
         edits.append(add_argument(sink, "dtype", text))

@@ -27,7 +27,11 @@ class Roles:
         self._neutral = frozenset(table["neutral_words"])
         self._derived = frozenset(table["derived_words"])
         self._roles = [
-            (Role(entry["name"]), tuple(tuple(w.split("_")) for w in entry.get("words", ())), frozenset(entry.get("names", ())))
+            (
+                Role(entry["name"]),
+                tuple(tuple(w.split("_")) for w in entry.get("words", ())),
+                frozenset(entry.get("names", ())),
+            )
             for entry in table["role"]
         ]
         self._spellings = {s.lower(): dtype for dtype, several in table["spellings"].items() for s in several}

@@ -21,7 +21,9 @@ _INFERENCE = {
     "evals", "metrics", "metric",
 }  # fmt: skip
 _WORD = re.compile(r"[a-z0-9]+")
-_REASON = re.compile(r"bf16|bfloat16|fp16|float16|half|fp32|float32|dtype|precision|autocast|amp\b|nan|overflow", re.I)
+_REASON = re.compile(
+    r"bf16|bfloat16|fp16|float16|half|fp32|float32|dtype|precision|autocast|amp\b|nan|overflow", re.IGNORECASE
+)
 
 
 class Surroundings:
@@ -80,7 +82,9 @@ class Surroundings:
 
     def _is(self, node: ast.expr, scope: Scope, kind: str) -> bool:
         func = node.func if isinstance(node, ast.Call) else node
-        return any((call := self.by_path.get(p)) is not None and call.kind == kind for p in self.names.paths(func, scope))
+        return any(
+            (call := self.by_path.get(p)) is not None and call.kind == kind for p in self.names.paths(func, scope)
+        )
 
     def _inference(self, functions: list[str]) -> str:
         for name in functions:
@@ -93,7 +97,11 @@ class Surroundings:
         return ""
 
     def _calls(self, holder: Scope, names: set[str]) -> bool:
-        scopes = [holder] if holder.is_function else [s for s in self.module.functions() if s.owner is holder or holder is self.module.scope]
+        scopes = (
+            [holder]
+            if holder.is_function
+            else [s for s in self.module.functions() if s.owner is holder or holder is self.module.scope]
+        )
         for scope in scopes:
             for stmt in statements(scope.body):
                 for node in expressions(stmt):
@@ -106,7 +114,11 @@ class Surroundings:
         for scope in (*scopes, self.module.scope):
             for stmt in statements(scope.body):
                 for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and "Scaler" in ast.unparse(node.func) and self._is(node, scope, "scaler"):
+                    if (
+                        isinstance(node, ast.Call)
+                        and "Scaler" in ast.unparse(node.func)
+                        and self._is(node, scope, "scaler")
+                    ):
                         return self.module.at(node)
         return None
 
@@ -125,7 +137,11 @@ class Surroundings:
         """A comment about precision on the statement's header or directly above it."""
         first = stmt.lineno
         body = getattr(stmt, "body", None)
-        last = body[0].lineno - 1 if isinstance(body, list) and body and isinstance(body[0], ast.stmt) else stmt.end_lineno or first
+        last = (
+            body[0].lineno - 1
+            if isinstance(body, list) and body and isinstance(body[0], ast.stmt)
+            else stmt.end_lineno or first
+        )
         parts = []
         line = first - 1
         while line >= 1 and self._lines[line - 1].lstrip().startswith("#"):

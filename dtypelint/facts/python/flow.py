@@ -376,6 +376,7 @@ class _Pass:
             kept = {name: found for name, found in self.env.items() if name not in bound}
             self.env = kept | {name: found for name, found in outer.items() if name in bound}
 
+
 def _pattern_test(subject: ast.expr, case: ast.match_case) -> ast.expr:
     """A case as the comparison that it stands for, so that guards are expressions everywhere."""
     values = [n.value for n in ast.walk(case.pattern) if isinstance(n, ast.MatchValue)]

@@ -42,14 +42,18 @@ def slot(tree: Tree, node: ast.Call) -> Slot | None:
     if comma is not None:
         offset = end + len(tail[: comma + 1].encode())
         if hanging:
-            return Slot(offset, newline + hanging[1], ",") if "#" not in tail else _after_comment(tree, end, tail, hanging[1], newline)
+            return (
+                Slot(offset, newline + hanging[1], ",")
+                if "#" not in tail
+                else _after_comment(end, tail, hanging[1], newline)
+            )
         return Slot(offset, " ", ",")
     if hanging:
         return Slot(end, "," + newline + hanging[1], "")
     return Slot(end, ", ", "")
 
 
-def _after_comment(tree: Tree, end: int, tail: str, indent: str, newline: str) -> Slot:
+def _after_comment(end: int, tail: str, indent: str, newline: str) -> Slot:
     """Behind the last line that holds a comment, so that the comment stays with its argument."""
     keep = tail.rstrip()
     return Slot(end + len(keep.encode()), newline + indent, ",")

@@ -88,7 +88,9 @@ class Names:
                 return _unique((*self.symbols(body, scope, depth + 1), *self.symbols(orelse, scope, depth + 1)))
             case ast.BoolOp(values=values):
                 return _unique(s for v in values for s in self.symbols(v, scope, depth + 1))
-            case ast.Call(func=func, args=[module, ast.Constant(value=str(name))]) if self.is_builtin(func, "getattr", scope):
+            case ast.Call(func=func, args=[module, ast.Constant(value=str(name))]) if self.is_builtin(
+                func, "getattr", scope
+            ):
                 return _unique(s for b in self.symbols(module, scope, depth + 1) for s in self.member(b, name))
             case ast.Call(func=func, args=[ast.Constant(value=str(name))]):
                 if External("importlib.import_module") in self.symbols(func, scope, depth + 1):
@@ -224,7 +226,11 @@ class Names:
             if isinstance(stmt, ast.Assign):
                 pairs = [(t, stmt.value) for t in stmt.targets]
                 for target, value in list(pairs):
-                    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                    if (
+                        isinstance(target, ast.Tuple)
+                        and isinstance(value, ast.Tuple)
+                        and len(target.elts) == len(value.elts)
+                    ):
                         pairs += list(zip(target.elts, value.elts, strict=True))
                 annotation = None
             elif isinstance(stmt, ast.AnnAssign):
@@ -399,4 +405,3 @@ def dotted(symbol: Symbol) -> str:
 
 def _unique(items: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(items))
-

@@ -44,13 +44,13 @@ class Reach:
 
     def _plain(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
         yield from self._visible(stmt, scope)
-        yield from self._siblings(scope, fed)
+        yield from self._siblings(fed)
         cls = scope.owner
         if cls is not None and scope.is_function:
             me = self._self_name(scope)
             if me:
                 yield from self._own(cls, me)
-                yield from self._configs(cls, me, scope)
+                yield from self._configs(cls, me)
                 yield from self._elsewhere(cls, scope)
         yield from self._objects(stmt, scope)
         yield from self._constants(scope)
@@ -76,13 +76,17 @@ class Reach:
         if all(b.kind is Bound.PARAMETER for b in bindings):
             yield self._parameter(name, role, first, hop)
         elif all(b.kind in (Bound.PARAMETER, Bound.ASSIGN) for b in bindings):
-            leaves = [leaf for b in bindings if b.value is not None for leaf in self.tracer.trace(b.value, b.scope).leaves]
+            leaves = [
+                leaf for b in bindings if b.value is not None for leaf in self.tracer.trace(b.value, b.scope).leaves
+            ]
             chosen = any(b.value is not None and self.tracer.trace(b.value, b.scope).chosen for b in bindings)
             several = len({leaf.text for leaf in leaves if leaf.kind is Kind.DTYPE}) > 1
             if any(leaf.kind is Kind.SETTING for leaf in leaves) or chosen or several or first.kind is Bound.PARAMETER:
                 direct = len(bindings) == 1 and isinstance(first.value, ast.Name | ast.Attribute | ast.Subscript)
                 form = self._form(name, first.annotation) if direct else Form.DTYPE
-                hops = tuple((leaf.scope.module.at(leaf.node), "read here") for leaf in leaves if leaf.kind is Kind.SETTING)
+                hops = tuple(
+                    (leaf.scope.module.at(leaf.node), "read here") for leaf in leaves if leaf.kind is Kind.SETTING
+                )
                 optional = any(leaf.kind is Kind.NONE for leaf in leaves)
                 yield Setting(name, role, form, name, name, _at(first), "local", hop, optional, hops=hops[:1])
 
@@ -103,21 +107,27 @@ class Reach:
 
     # hop 2
 
-    def _siblings(self, scope: Scope, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
+    def _siblings(self, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
         for leaf in fed:
             if leaf.base is None or leaf.kind is not Kind.SETTING:
                 continue
             base = leaf.scope.module.tree.source(leaf.base)
-            keyed = isinstance(leaf.node, ast.Subscript | ast.Call)
             for cls in self.names.classes(leaf.base, leaf.scope):
                 for name, fields in self.names.all_fields(cls).items():
                     yield from self._field(name, fields, base, cls, 2, leaf)
-            for text, node, where in self._observed(base, leaf.scope, keyed):
+            for text, node, where in self._observed(base, leaf.scope):
                 name = _last(node)
                 role = self._role(name, _last(leaf.base))
                 if role is not None:
                     yield Setting(
-                        name, role, leaf.form, self._swap(leaf, text), text, where.module.at(node), f"read from `{base}`", 2
+                        name,
+                        role,
+                        leaf.form,
+                        self._swap(leaf, text),
+                        text,
+                        where.module.at(node),
+                        f"read from `{base}`",
+                        2,
                     )
 
     def _swap(self, leaf: Leaf, text: str) -> str | None:
@@ -132,7 +142,7 @@ class Reach:
         data = tree.data
         return (data[outer.start : inner.start] + text.encode() + data[inner.end : outer.end]).decode()
 
-    def _observed(self, base: str, scope: Scope, keyed: bool) -> Iterator[tuple[str, ast.expr, Scope]]:
+    def _observed(self, base: str, scope: Scope) -> Iterator[tuple[str, ast.expr, Scope]]:
         """What else is read from an object of unknown class, in this function or class."""
         for holder in (scope, *(c for c in [scope.owner] if c is not None)):
             yield from self._reads(holder).get(base, ())
@@ -173,7 +183,9 @@ class Reach:
         for name, fields in self.names.all_fields(cls).items():
             yield from self._field(name, fields, me, cls, 3, None)
 
-    def _field(self, name: str, fields: list[Field], base: str, cls: Scope, hop: int, leaf: Leaf | None) -> Iterator[Setting]:
+    def _field(
+        self, name: str, fields: list[Field], base: str, cls: Scope, hop: int, leaf: Leaf | None
+    ) -> Iterator[Setting]:
         role = self._role(name, cls.name)
         if role is None or any(self.names.field_classes(f) for f in fields):
             return
@@ -199,7 +211,7 @@ class Reach:
 
     # hop 4
 
-    def _configs(self, cls: Scope, me: str, scope: Scope) -> Iterator[Setting]:
+    def _configs(self, cls: Scope, me: str) -> Iterator[Setting]:
         """Fields behind an attribute of `self`."""
         for name, fields in self.names.all_fields(cls).items():
             for field in fields:
@@ -230,7 +242,11 @@ class Reach:
         """Fields behind a parameter or local that is an instance of a project class, or that is read as a config."""
         places: list[tuple[str, tuple[Binding, ...]]] = []
         if scope.is_function:
-            places += [(n, b) for n, b in flow(scope).before.get(stmt, {}).items() if all(x.kind is not Bound.UNBOUND for x in b)]
+            places += [
+                (n, b)
+                for n, b in flow(scope).before.get(stmt, {}).items()
+                if all(x.kind is not Bound.UNBOUND for x in b)
+            ]
         for outer in scope.enclosing():
             if outer.is_function:
                 places += [(n, tuple(b)) for n, b in flow(outer).bindings.items()]

@@ -163,8 +163,8 @@ def bindings_of(stmt: ast.stmt, scope: Scope) -> list[Binding]:
             base = scope.module.absolute(stmt.module or "", stmt.level)
             for alias in names:
                 kind = Bound.STAR if alias.name == "*" else Bound.IMPORT
-                target = base if alias.name == "*" else f"{base}.{alias.name}"
-                found.append(Binding(alias.asname or alias.name, kind, stmt, scope, target=target))
+                source = base if alias.name == "*" else f"{base}.{alias.name}"
+                found.append(Binding(alias.asname or alias.name, kind, stmt, scope, target=source))
     return found
 
 

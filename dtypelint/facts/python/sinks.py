@@ -127,7 +127,7 @@ class Sinks:
             via=via,
             entered=parent == "with",
             escapes=parent not in ("with", "alone"),
-            applied=self._applied(node, stmt, scope, parent),
+            applied=self._applied(stmt, scope, parent),
             location=self.module.at(node),
             extra={"default": "yes"} if self._is_default(node, stmt, scope) else {},
         )
@@ -183,7 +183,12 @@ class Sinks:
                 return {k.arg: k.value for k in keywords if k.arg}
             case ast.Name():
                 bindings = self.names.bindings(node, scope)
-                if len(bindings) != 1 or bindings[0].kind is not Bound.ASSIGN or bindings[0].value is None or bindings[0].path:
+                if (
+                    len(bindings) != 1
+                    or bindings[0].kind is not Bound.ASSIGN
+                    or bindings[0].value is None
+                    or bindings[0].path
+                ):
                     return None
                 items = self._items(bindings[0].value, bindings[0].scope)
                 return None if items is None else self._stored(node.id, items, bindings[0].scope)
@@ -193,10 +198,14 @@ class Sinks:
         """What later `name["key"] = …` and `name.update(…)` add; None where they may add anything."""
         for stmt in statements(scope.body):
             match stmt:
-                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str(key)))], value=value):
+                case ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=str(key)))], value=value
+                ):
                     if found == name:
                         items = {**items, key: value}
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="update" | "setdefault"))):
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="update" | "setdefault"))
+                ):
                     if found == name:
                         return None
         return items
@@ -248,7 +257,9 @@ class Sinks:
             return
         for other in statements(scope.body):
             match other:
-                case ast.Assign(targets=[ast.Attribute(value=base, attr=attr)], value=value) if ast.unparse(base) in names:
+                case ast.Assign(targets=[ast.Attribute(value=base, attr=attr)], value=value) if (
+                    ast.unparse(base) in names
+                ):
                     filled.values.setdefault(attr, (value, False, True))
                 case ast.Assign(value=ast.Call(args=[first, *_], keywords=keywords)) if ast.unparse(first) in names:
                     assert isinstance(other.value, ast.Call)
@@ -258,10 +269,12 @@ class Sinks:
                                 filled.values.setdefault(keyword.arg, (keyword.value, False, True))
                             else:
                                 filled.is_open = True
-                case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[first, *_])) if ast.unparse(first) in names:
+                case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[first, *_])) if (
+                    ast.unparse(first) in names
+                ):
                     filled.is_open = True
 
-    def _applied(self, node: ast.Call, stmt: ast.stmt, scope: Scope, parent: str) -> bool:
+    def _applied(self, stmt: ast.stmt, scope: Scope, parent: str) -> bool:
         """Whether an object that is stored in a local is used at all."""
         if parent == "alone":
             return False
@@ -282,7 +295,9 @@ class Sinks:
                 return True
             if isinstance(each, ast.Lambda) and each.body is node:
                 return True
-            if isinstance(each, ast.Call) and any(k.arg in ("default", "default_factory") and node in _within(k.value) for k in each.keywords):
+            if isinstance(each, ast.Call) and any(
+                k.arg in ("default", "default_factory") and node in _within(k.value) for k in each.keywords
+            ):
                 return True
         if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef):
             return True
@@ -299,7 +314,9 @@ class Sinks:
 
 
 def _is_none_test(node: ast.expr) -> bool:
-    return isinstance(node, ast.Compare) and any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
+    return isinstance(node, ast.Compare) and any(
+        isinstance(c, ast.Constant) and c.value is None for c in node.comparators
+    )
 
 
 def _use(node: ast.Call, stmt: ast.stmt) -> str:
@@ -331,7 +348,11 @@ def _aliases(stmt: ast.stmt, words: set[str]) -> Iterator[str]:
         case ast.ImportFrom(names=names):
             yield from (a.asname for a in names if a.asname and a.name in words)
         case ast.Assign(targets=targets, value=value):
-            inner = value.args[0] if isinstance(value, ast.Call) and value.args and _last_name(value.func) == "partial" else value
+            inner = (
+                value.args[0]
+                if isinstance(value, ast.Call) and value.args and _last_name(value.func) == "partial"
+                else value
+            )
             options = [inner, *([inner.body, inner.orelse] if isinstance(inner, ast.IfExp) else [])]
             if any(_last_name(o) in words for o in options):
                 yield from (_last_name(t) for t in targets)

@@ -14,7 +14,18 @@ from dtypelint.facts.roles import Roles
 from dtypelint.knowledge import Call
 
 _DEPTH = 10
-_STRING_METHODS = {"lower", "upper", "strip", "replace", "removeprefix", "split", "value", "name", "rpartition", "partition"}
+_STRING_METHODS = {
+    "lower",
+    "upper",
+    "strip",
+    "replace",
+    "removeprefix",
+    "split",
+    "value",
+    "name",
+    "rpartition",
+    "partition",
+}
 _TENSOR_DTYPE = {"dtype"}
 
 
@@ -121,7 +132,12 @@ class Tracer:
                 for each in node.comparators:
                     found += self.trace(each, scope, depth + 1, root)
                 return found
-            case ast.UnaryOp(operand=inner) | ast.NamedExpr(value=inner) | ast.Await(value=inner) | ast.Starred(value=inner):
+            case (
+                ast.UnaryOp(operand=inner)
+                | ast.NamedExpr(value=inner)
+                | ast.Await(value=inner)
+                | ast.Starred(value=inner)
+            ):
                 return self.trace(inner, scope, depth + 1, root)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 found = _NOTHING
@@ -282,7 +298,10 @@ class Tracer:
 
     def _is_config(self, node: ast.expr) -> bool:
         """`cfg.dtype` is a setting, `x.dtype` belongs to a tensor or module."""
-        return any(w in _tail(node).lower() for w in ("cfg", "conf", "arg", "opt", "setting", "param_", "flags", "precision", "self.args"))
+        return any(
+            w in _tail(node).lower()
+            for w in ("cfg", "conf", "arg", "opt", "setting", "param_", "flags", "precision", "self.args")
+        )
 
     def _subscript(self, node: ast.Subscript, scope: Scope, depth: int, root: ast.expr) -> Traced:
         table = self._literal_table(node.value, scope)
@@ -354,9 +373,7 @@ class Tracer:
             return self.setting(node, key.value, scope, root, base=target, owner=_tail(target))
         return self.trace(key, scope, depth + 1, root)
 
-    def _returns(
-        self, callee: Scope, filled: dict[str, ast.expr], depth: int, caller: Scope | None = None
-    ) -> Traced:
+    def _returns(self, callee: Scope, filled: dict[str, ast.expr], depth: int, caller: Scope | None = None) -> Traced:
         """What a project function may return, its parameters replaced by the arguments of the call."""
         found = _NOTHING
         if depth > _DEPTH - 4 or not isinstance(callee.node, Function) or callee.node in self._active:
@@ -371,7 +388,10 @@ class Tracer:
                 found += inner
                 if len(returns) > 1:
                     found = self._choose(found, [g.test for g in context.context[stmt].guards], callee, depth)
-            return Traced(self._substituted(found.leaves, filled, depth, caller), self._substituted(found.chosen, filled, depth, caller))
+            return Traced(
+                self._substituted(found.leaves, filled, depth, caller),
+                self._substituted(found.chosen, filled, depth, caller),
+            )
         finally:
             self._active.discard(callee.node)
 
