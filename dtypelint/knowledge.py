@@ -203,7 +203,7 @@ def _check_ranges(table: Table, value: Any) -> None:
             if key == "versions":
                 try:
                     SpecifierSet(item)
-                except (InvalidSpecifier, AttributeError):
+                except (InvalidSpecifier, AttributeError, TypeError):
                     table.fail(f"`{item}` is no range of versions", "versions")
             _check_ranges(table, item)
 

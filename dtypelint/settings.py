@@ -37,6 +37,8 @@ DEFAULT_EXCLUDE = frozenset(
         ),
     }
 )
+NO_TARGET = "`{}` is no target: write `torch=2.13`, `torch<2.15` or `any`"
+NO_VERSION = "`{}` is no version: write `2.13`, `<2.15` or `any`"
 TARGET = re.compile(r"\s*(?P<library>[A-Za-z][\w.-]*)\s*(?:=(?!=)\s*)?(?P<version>.*?)\s*")
 
 
@@ -145,7 +147,8 @@ class Configuration:
         )
         exclude = table.strings("exclude")
         extra = table.strings("extend-exclude") or ()
-        gate = flags.fail_on or table.string("fail-on") or Severity.WARNING.value
+        gate = table.string("fail-on") or Severity.WARNING.value
+        pedantic, force = table.flag("pedantic") or False, table.flag("force-exclude") or False
         if gate not in GATES:
             table.fail(f"`fail-on` is one of {', '.join(GATES)}", "fail-on")
         settings = Settings(
@@ -157,17 +160,20 @@ class Configuration:
                 for item in (Patterns(base, (exclude or ()) + extra), Patterns(Path.cwd(), flags.exclude))
                 if item.lines
             ),
-            pedantic=bool(table.flag("pedantic")) if flags.pedantic is None else flags.pedantic,
-            fail_on=gate,
+            pedantic=pedantic if flags.pedantic is None else flags.pedantic,
+            fail_on=flags.fail_on or gate,
             targets=self._targets(table.table("target")),
             apis=tuple(base / name for name in table.strings("apis") or ()),
-            force_exclude=bool(table.flag("force-exclude")) if flags.force_exclude is None else flags.force_exclude,
+            force_exclude=force if flags.force_exclude is None else flags.force_exclude,
         )
         table.done()
         return settings
 
     def _targets(self, table: Table) -> tuple[tuple[str, str], ...]:
-        written = {library: version(table.needed(library)) for library in table.values}
+        written = {library: table.needed(library) for library in table.values}
+        for library, word in written.items():
+            if not is_version(word):
+                table.fail(NO_VERSION.format(word), library)
         given = parse_targets(self._flags.targets)
         return tuple(sorted((given if "*" in given else {**written, **given}).items()))
 
@@ -191,8 +197,8 @@ class Configuration:
         return frozenset(found)
 
 
-def version(word: str) -> str:
-    """A version, a range of versions or `any`, as it was written."""
+def is_version(word: str) -> bool:
+    """Whether a word is a version, a range of versions or `any`."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
@@ -200,8 +206,8 @@ def version(word: str) -> str:
         if word != "any":
             SpecifierSet(word) if word[:1] in "<>=!~" else Version(word)
     except (InvalidSpecifier, InvalidVersion):
-        raise UserError(f"`{word}` is no version: write `torch=2.13`, `torch<2.15` or `any`") from None
-    return word
+        return False
+    return True
 
 
 def parse_targets(words: Iterable[str]) -> dict[str, str]:
@@ -211,8 +217,8 @@ def parse_targets(words: Iterable[str]) -> dict[str, str]:
         match = TARGET.fullmatch(word)
         if word == "any":
             found["*"] = "any"
-        elif match and match["version"]:
-            found[match["library"].lower()] = version(match["version"])
+        elif match and match["version"] and is_version(match["version"]):
+            found[match["library"].lower()] = match["version"]
         else:
-            raise UserError(f"`{word}` is no target: write `torch=2.13`, `torch<2.15` or `any`")
+            raise UserError(NO_TARGET.format(word))
     return found

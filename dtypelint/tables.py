@@ -100,7 +100,7 @@ def parse(text: str, file: str, first: int = 0) -> Table:
     try:
         return Table(tomllib.loads(text), file, text, first=first)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        place = f":{int(line[1]) + first}" if line else ""
-        reason = str(error)[: line.start()] if line else str(error)
-        raise UserError(f"{file}{place}: not valid TOML: {reason.strip().lower()}") from None
+        reason, _, place = str(error).partition(" (at ")
+        written = re.match(r"line (\d+)", place)
+        line = int(written[1]) if written else text.count("\n") + 1
+        raise UserError(f"{file}:{line + first}: not valid TOML: {reason.lower()}") from None

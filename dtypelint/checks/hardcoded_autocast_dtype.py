@@ -26,11 +26,11 @@ def _hit(sink: Sink, argument: Argument, found: list[Setting]) -> Hit:
     dtype = argument.value.hardcoded
     if not found:
         message = f"autocast is always {dtype}: no setting of this precision is in reach"
-        return Hit(argument.span, message, Confidence.LOW)
+        return Hit(sink.span, message, Confidence.LOW)
     best = found[0]
     fix, withheld = autocast_fix(sink, argument, found)
     return Hit(
-        argument.span,
+        sink.span,
         f"autocast is always {dtype} although `{best.read}` is in reach: the forward computes in {dtype} whatever it says",
         _confidence(sink, best),
         (declared(best),),

@@ -22,10 +22,13 @@ def check(facts: Facts) -> Iterator[Hit]:
             continue
         for name, role_name in sink.api.roles.items():
             argument = sink.get(name)
-            if argument is None or argument.value.hardcoded in (None, "float32"):
+            if argument is None or argument.value.hardcoded is None:
                 continue
             found = [s for s in sink.settings(*_FITS[Role(role_name)]) if not s.used and s.form is not Form.FLAG]
             near = [s for s in found if s.hop <= 5]
+            if argument.value.hardcoded == "float32":
+                # fp32 on purpose is common: only a setting of exactly this role says otherwise
+                near = [s for s in near if s.role == role_name and s.role is not Role.PARAM]
             if near:
                 yield _hit(sink, name, Role(role_name), argument, near)
 
@@ -49,7 +52,7 @@ def _hit(sink: Sink, name: str, role: Role, argument: Argument, found: list[Sett
     if best.role is Role.GENERAL and best.hop >= 4:
         confidence = Confidence.LOW
     return Hit(
-        argument.span,
+        sink.span,
         f"`{name}` is always {argument.value.hardcoded} although `{best.read}` is in reach: the setting does not arrive",
         confidence,
         (declared(best),),

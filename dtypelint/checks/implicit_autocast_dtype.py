@@ -9,21 +9,21 @@ from dtypelint.facts.autocast import autocast_fix, candidates, device, is_guard
 from dtypelint.facts.edits import declared
 from dtypelint.finding import Confidence, Hit, Severity
 
-_FP16 = frozenset({"cuda", "xpu", "mps", "mtia"})
+_BF16 = frozenset({"cpu", "hpu", "xla"})
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("autocast"):
         if sink.get("dtype") is not None or sink.is_open or is_guard(sink) or sink.via != "call":
             continue
-        if device(sink) not in _FP16 or sink.around.nested:
+        if device(sink) in _BF16 or sink.around.nested:
             continue
         yield _hit(sink, [s for s in candidates(sink, flags=True) if s.hop <= 4])
 
 
 def _hit(sink: Sink, found: list[Setting]) -> Hit:
     inference = bool(sink.around.inference or sink.around.no_grad)
-    where = device(sink)
+    where = device(sink) or "cuda"
     if not found:
         owned = sink.around.scaler is not None or bool(sink.around.owners)
         return Hit(

@@ -14,6 +14,7 @@ from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.roles import Roles
+from dtypelint.facts.targets import Targets
 from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Project:
         self.names = Names(self)
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
+        self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._folders = frozenset(str(p) for f in self.files for p in PurePosixPath(f).parents)
@@ -50,8 +52,8 @@ class Project:
     def facts(self, path: str) -> Facts:
         """What the checks see of a file; `Unreadable` when it cannot be parsed."""
         module = self.load(path)
-        sinks = Sinks(module, self.names, self.tracer, self.reach)
-        return Facts(path=path, sinks=tuple(sinks.find()))
+        sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
+        return Facts(path=path, sinks=tuple(sinks.find()), mutations=tuple(sinks.mutations()))
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

@@ -24,6 +24,7 @@ class Reach:
         self.names = names
         self.tracer = tracer
         self.roles = tracer.roles
+        self._parsers: dict[Module, list[ast.Call]] = {}
         self._chains: dict[Scope, dict[str, list[tuple[str, ast.expr, Scope]]]] = {}
 
     def at(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> tuple[Setting, ...]:
@@ -115,6 +116,8 @@ class Reach:
             for cls in self.names.classes(leaf.base, leaf.scope):
                 for name, fields in self.names.all_fields(cls).items():
                     yield from self._field(name, fields, base, cls, 2, leaf)
+            if self._is_namespace(leaf.base, leaf.scope):
+                yield from self._options(leaf.scope.module, base, 2, leaf)
             for text, node, where in self._observed(base, leaf.scope):
                 name = _last(node)
                 role = self._role(name, _last(leaf.base))
@@ -129,6 +132,37 @@ class Reach:
                         f"read from `{base}`",
                         2,
                     )
+
+    def _is_namespace(self, node: ast.expr, scope: Scope) -> bool:
+        """Whether an expression holds what a parser of this module returned."""
+        if not isinstance(node, ast.Name):
+            return False
+        return any(_parses(b.value) for b in self.names.bindings(node, scope))
+
+    def _options(self, module: Module, base: str, hop: int, leaf: Leaf | None) -> Iterator[Setting]:
+        """The command-line options of a module as attributes of the parsed namespace."""
+        if module not in self._parsers:
+            self._parsers[module] = [
+                node
+                for scope in (module.scope, *module.functions())
+                for stmt in statements(scope.body)
+                for node in expressions(stmt)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "add_argument"
+            ]
+        for call in self._parsers[module]:
+            name = _destination(call)
+            role = self._role(name) if name else None
+            if role is None:
+                continue
+            given = {k.arg: k.value for k in call.keywords}
+            form = Form.FLAG if "action" in given else self._form(name, None, given.get("default"))
+            if form is Form.UNKNOWN and "type" not in given:
+                form = Form.STRING
+            text = f"{base}.{name}"
+            swapped = self._swap(leaf, text) if leaf is not None else text
+            yield Setting(name, role, form, swapped, text, module.at(call), "command-line option", hop)
 
     def _swap(self, leaf: Leaf, text: str) -> str | None:
         """The text of a leaf's conversion with another setting in its place."""
@@ -253,6 +287,8 @@ class Reach:
         for name, bindings in places:
             if name in ("self", "cls"):
                 continue
+            if any(_parses(b.value) for b in bindings):
+                yield from self._options(scope.module, name, 4, None)
             for cls in dict.fromkeys(c for b in bindings for c in self.names._class_of_binding(b, 0)):
                 yield from self._fields_of(cls, name, 4, set())
         holders = [s for s in (scope, *scope.enclosing()) if s.is_function]
@@ -336,6 +372,25 @@ def _at(binding: Binding) -> Location:
     node = binding.node
     assert isinstance(node, ast.expr | ast.stmt | ast.arg | ast.ExceptHandler)
     return binding.scope.module.at(node)
+
+
+def _parses(node: ast.expr | None) -> bool:
+    """Whether an expression parses a command line."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("parse_args", "parse_known_args")
+    )
+
+
+def _destination(call: ast.Call) -> str:
+    """The attribute that an option is stored in."""
+    for keyword in call.keywords:
+        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+            return str(keyword.value.value)
+    spelled = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    long = next((s for s in spelled if s.startswith("--")), spelled[0] if spelled else "")
+    return long.lstrip("-").replace("-", "_")
 
 
 def _base(node: ast.expr) -> ast.expr | None:
