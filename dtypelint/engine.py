@@ -40,7 +40,7 @@ def run(paths: Iterable[Path], options: Options) -> Report:
     walk = Walk(Configuration(rules, options.flags))
     overlay = {Path(os.path.abspath(options.stdin[0])): options.stdin[1]} if options.stdin else {}
     files = walk.files([*paths, *overlay], overlay)
-    examiner = Examiner(rules, overlay, ignores=options.ignores, prefilter=options.prefilter)
+    examiner = Examiner(rules, files, overlay, ignores=options.ignores, prefilter=options.prefilter)
     candidates = [file for file in files if examiner.worth_reading(file)]
     return _report(_outcomes(examiner, candidates, options.jobs), len(files))
 
@@ -56,7 +56,7 @@ def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outc
         return [examiner.examine(file) for file in files]
     from dtypelint.forks import Lost, spread
 
-    examiner.prepare(files)
+    examiner.prepare()
     results = spread(lambda piece: examiner.examine(files[piece]), len(files), jobs, LIMIT)
     return [
         examiner.lost(file, result.reason) if isinstance(result, Lost) else result

@@ -50,25 +50,31 @@ class Examiner:
     """Everything that one process needs to examine files."""
 
     def __init__(
-        self, rules: tuple[Rule, ...], overlay: Mapping[Path, bytes], *, ignores: bool, prefilter: bool
+        self,
+        rules: tuple[Rule, ...],
+        files: Iterable[File],
+        overlay: Mapping[Path, bytes],
+        *,
+        ignores: bool,
+        prefilter: bool,
     ) -> None:
         self._rules = rules
         self._unreadable = next(rule for rule in rules if rule.code == UNREADABLE)
         self._ignores = ignores
         self._prefilter = prefilter
         self._places = Places(overlay)
-        self._named: dict[Path, set[str]] = {}
+        self._files: dict[Path, list[File]] = {}
+        for file in files:
+            self._files.setdefault(file.root, []).append(file)
         self._triggers = cache(self._make_triggers)
         self._knowledge = cache(Knowledge)
         self._project = lru_cache(4)(self._make_project)
 
-    def prepare(self, files: Iterable[File]) -> None:
+    def prepare(self) -> None:
         """Load what every worker needs, before they are forked."""
         import_module("dtypelint.facts.project")
         for rule in self._rules:
             load_check(rule.name)
-        for file in files:
-            self._named.setdefault(file.root, set()).add(_relative(file))
 
     def _make_triggers(self, codes: frozenset[str]) -> Triggers:
         rules = [rule for rule in self._rules if rule.code in codes and not rule.own]
@@ -83,7 +89,7 @@ class Examiner:
             except (OSError, Unreadable):
                 return None
 
-        files = self._named.get(root, set()).union(listing(root))
+        files = {*listing(root), *map(_relative, self._files[root])}
         return Project(files, self._knowledge(apis), dict(targets), read)
 
     def worth_reading(self, file: File) -> bool:
@@ -107,8 +113,10 @@ class Examiner:
             for rule, hit in dict.fromkeys(self._hits(file, source, file.settings.codes | asked, outcome)):
                 covered = ignores is not None and ignores.cover(rule, hit.span)
                 self._add(file, rule, hit, covered, outcome)
-            for rule, hit in ignores.complaints() if ignores else ():
-                self._add(file, rule, hit, False, outcome)
+            if ignores is None:
+                return outcome
+            for rule, hit in ignores.complaints():
+                self._add(file, rule, hit, ignores.cover(rule, hit.span), outcome)
         except OSError as error:
             self._refuse(file, Unreadable(1, f"cannot be read: {error.strerror or error}"), None, None, outcome)
         except Unreadable as error:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dtypelint.facts import Argument, Setting, Sink
-from dtypelint.finding import Edit, Location, Related, Span
+from dtypelint.facts import Argument, Cast, Setting, Sink
+from dtypelint.finding import Edit, Fix, Location, Related, Safety, Span
 
 
 def add_argument(sink: Sink, name: str, text: str) -> Edit | None:
@@ -25,3 +25,15 @@ def replace_value(sink: Sink, argument: Argument, text: str) -> Edit | None:
 def declared(setting: Setting) -> Related:
     """The related place of a setting's declaration."""
     return Related(setting.declared, f"`{setting.name}` declared here ({setting.kind})")
+
+
+def data_cast(path: str, cast: Cast) -> tuple[Fix | None, str | None]:
+    """Cast the data of a parameter in place; withheld after sharding, where only its wrapper would change (FACTS H4)."""
+    if cast.after_sharding is not None:
+        return None, (
+            f"`{cast.after_name}` comes before: a sharded parameter keeps the dtype of its local shard; "
+            f"cast before `{cast.after_name}`"
+        )
+    data = cast.receiver if cast.receiver.endswith(".data") else f"{cast.receiver}.data"
+    what = cast.what.removeprefix(".data")
+    return Fix(f"cast `{data}`", Safety.SAFE, (Edit(Location(path, cast.span), f"{data} = {data}{what}"),)), None

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dtypelint.facts import Facts
+from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.reach import Reach
@@ -53,7 +54,8 @@ class Project:
         """What the checks see of a file; `Unreadable` when it cannot be parsed."""
         module = self.load(path)
         sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
-        return Facts(path=path, sinks=tuple(sinks.find()), mutations=tuple(sinks.mutations()))
+        casts = Casts(module, self.names, self.tracer)
+        return Facts(path, tuple(sinks.find()), tuple(casts.find()), tuple(sinks.mutations()))
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""
