@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ ALL = OWN | {"DTL101", "DTL102", "DTL203", "DTL601"}
 pytestmark = pytest.mark.usefixtures("house")
 
 
-def settings(folder: Path, text: str = "", **flags: object) -> Settings:
+def settings(folder: Path, text: str = "", /, **flags: Any) -> Settings:
     (folder / "dtypelint.toml").write_text(text)
-    return Configuration(Knowledge().rules, Flags(**flags)).for_folder(folder)  # type: ignore[arg-type]
+    return Configuration(Knowledge().rules, Flags(**flags)).for_folder(folder)
 
 
 def test_by_default_every_rule_reports(work: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_flag_stands_above_the_file(work: Path) -> None:
         ),
         ('fail-on = "fatal"', "dtypelint.toml:1: `fail-on` is one of error, warning, note, never"),
         ("[target]\ntorch = 2", "dtypelint.toml:2: `target.torch` must be a string"),
-        ('[target]\ntorch = "two"', "`two` is no version"),
+        ('[target]\ntorch = "two"', "dtypelint.toml:2: `two` is no version"),
         ('[per-file-ignores]\n"a.py" = ["DTL7"]', "unknown rule `DTL7` in `a.py`"),
         ('[per-file-ignores]\n"a.py" = 7', "`per-file-ignores.a.py` must be a string"),
         ("select = [", "dtypelint.toml:1: not valid TOML"),
@@ -174,7 +175,8 @@ def test_a_named_file_is_the_only_one(work: Path) -> None:
     (work / "dtypelint.toml").write_text("pedantic = true")
     (work / "other.toml").write_text('select = ["DTL6"]\napis = ["x.toml"]\n')
     found = Configuration(Knowledge().rules, Flags(config=Path("other.toml"))).for_folder(work)
-    assert (found.codes, found.pedantic, found.apis) == ({"DTL000", "DTL601"}, False, (work / "x.toml",))
+    assert found.codes == {"DTL000", "DTL601"}
+    assert (found.pedantic, found.apis) == (False, (work / "x.toml",))
     assert not Configuration(Knowledge().rules, Flags(isolated=True)).for_folder(work).pedantic
 
 
@@ -217,5 +219,5 @@ def test_targets_are_versions_by_library(words: list[str], targets: dict[str, st
 
 @pytest.mark.parametrize("word", ["torch", "2.13", "torch=", "torch=two", "torch<", "", "=2", "torch=2.13,"])
 def test_a_target_that_is_none_is_refused(word: str) -> None:
-    with pytest.raises(UserError, match="is no (target|version)"):
+    with pytest.raises(UserError, match="is no target"):
         parse_targets([word])
