@@ -16,7 +16,7 @@ def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("autocast"):
         if sink.get("dtype") is not None or sink.is_open or is_guard(sink) or sink.via != "call":
             continue
-        if device(sink) in _BF16 or sink.around.nested:
+        if device(sink) in _BF16 or sink.around.nested or sink.around.owners:
             continue
         yield _hit(sink, [s for s in candidates(sink, flags=True) if s.hop <= 4])
 
@@ -25,11 +25,12 @@ def _hit(sink: Sink, found: list[Setting]) -> Hit:
     inference = bool(sink.around.inference or sink.around.no_grad)
     where = device(sink) or "cuda"
     if not found:
-        owned = sink.around.scaler is not None or bool(sink.around.owners)
         return Hit(
             sink.span,
             f"autocast without a dtype computes in float16 on {where}",
-            Confidence.LOW if inference or owned or not sink.around.trains else Confidence.MEDIUM,
+            Confidence.LOW
+            if inference or sink.around.scaler is not None or not sink.around.trains
+            else Confidence.MEDIUM,
             severity=Severity.WARNING if sink.around.scaler else Severity.ERROR,
         )
     best = found[0]

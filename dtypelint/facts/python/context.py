@@ -41,6 +41,9 @@ class Surroundings:
         conditions: list[Condition] = []
         tests = [(g.test, g.holds) for g in context.guards] if context else []
         items = list(context.items) if context else []
+        nested = any(self._is(i.context_expr, scope, "autocast") for i in items)
+        if isinstance(stmt, ast.With | ast.AsyncWith):
+            items += stmt.items
         outer: Scope | None = scope
         no_grad = False
         functions: list[str] = []
@@ -72,6 +75,7 @@ class Surroundings:
             comment=self._comment(stmt),
             owners=self._owners(scope),
             scaler=self._scaler(holder),
+            nested=nested,
         )
 
     def _text(self, node: ast.expr) -> str:
@@ -123,15 +127,15 @@ class Surroundings:
         return None
 
     def _owners(self, scope: Scope) -> tuple[str, ...]:
+        """The libraries that run this code in an autocast of their own: by a base class, or by an object made here."""
         cls = scope.owner
-        if cls is None:
-            return ()
-        found = []
-        for path in self.names.bases(cls):
-            call = self.by_path.get(path)
-            if call is not None and call.kind == "owner":
-                found.append(call.name)
-        return tuple(found)
+        paths = list(self.names.bases(cls)) if cls is not None else []
+        for stmt in statements(scope.body):
+            for node in expressions(stmt):
+                if isinstance(node, ast.Call):
+                    paths.extend(self.names.paths(node.func, scope))
+        calls = (self.by_path.get(path) for path in paths)
+        return tuple(dict.fromkeys(call.name for call in calls if call is not None and call.kind == "owner"))
 
     def _comment(self, stmt: ast.stmt) -> str:
         """A comment about precision on the statement's header or directly above it."""

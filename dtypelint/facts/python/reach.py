@@ -194,6 +194,9 @@ class Reach:
                     base = _base(node)
                     if base is None or self._role(_last(node), _last(base)) is None:
                         continue
+                    if _last(node) == "dtype" and not self.tracer.is_config(base):
+                        # the dtype of a tensor or a module follows from it
+                        continue
                     if not self.names.classes(node, function):
                         text = module.tree.source(node)
                         found.setdefault(module.tree.source(base), []).append((text, node, function))

@@ -275,7 +275,7 @@ class Tracer:
             return self.trace(node.value, scope, depth + 1, root)
         owner = _tail(node.value)
         classes = self.names.classes(node.value, scope)
-        if node.attr in _TENSOR_DTYPE and not classes and not self._is_config(node.value):
+        if node.attr in _TENSOR_DTYPE and not classes and not self.is_config(node.value):
             return self.leaf(Kind.DERIVED, node, scope, root)
         role = self.roles.role(node.attr, owner)
         if role is not None or self.roles.flag(node.attr):
@@ -296,7 +296,7 @@ class Tracer:
                 return Traced(leaves, found.chosen)
         return self.setting(node, node.attr, scope, root, base=node.value, owner=owner)
 
-    def _is_config(self, node: ast.expr) -> bool:
+    def is_config(self, node: ast.expr) -> bool:
         """`cfg.dtype` is a setting, `x.dtype` belongs to a tensor or module."""
         return any(
             w in _tail(node).lower()
@@ -368,7 +368,7 @@ class Tracer:
         if External("torch") in self.names.symbols(target, scope):
             return self.trace(key, scope, depth + 1, root)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            if key.value in _TENSOR_DTYPE and not self._is_config(target):
+            if key.value in _TENSOR_DTYPE and not self.is_config(target):
                 return self.leaf(Kind.DERIVED, node, scope, root)
             return self.setting(node, key.value, scope, root, base=target, owner=_tail(target))
         return self.trace(key, scope, depth + 1, root)
