@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conftest import Project, Text, add_check
+
 from dtypelint import check, engine, forks
 from dtypelint.engine import Options, run
 from dtypelint.finding import Confidence, Finding, Hit, Location, Position, Related, Report, Safety, Severity, Span
