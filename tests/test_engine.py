@@ -112,6 +112,17 @@ def test_the_same_hit_is_reported_once(work: Path, monkeypatch: pytest.MonkeyPat
     assert short(report({"a.py": "sink"})) == ["a.py:1 DTL101"]
 
 
+def test_a_neighbour_that_cannot_be_read_is_none(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(self: Project, path: str) -> Text:
+        return Text(path, f"sink({self.read('gone.py')}, {self.read('odd.py')}, {self.read('b.py')})", {})
+
+    monkeypatch.setattr(Project, "facts", ask)
+    add_check(monkeypatch, "lost-sink", lambda facts: [Hit(Span(0, 4), facts.text, Confidence.HIGH)])
+    (work / "odd.py").write_bytes(b"\xff")
+    found = report({"a.py": "sink", "b.py": "x"})
+    assert found.findings[0].message == "sink(None, None, x)"
+
+
 def test_settings_follow_the_file(work: Path) -> None:
     found = report(
         {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from dtypelint import knowledge
 from dtypelint.errors import UserError
 from dtypelint.finding import Safety, Severity
 from dtypelint.knowledge import Knowledge, read_calls, read_page, rule_url, rules_dir
@@ -202,6 +204,16 @@ def test_the_shipped_knowledge_can_be_read() -> None:
     assert codes == sorted(set(codes))
     assert len({rule.name for rule in known.rules}) == len(codes)
     assert (rules_dir() / "roles.toml").is_file()
+
+
+def test_an_address_needs_no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    installed = rule_url("lost-word")
+    monkeypatch.setattr(metadata, "metadata", missing)
+    knowledge._rules_url.cache_clear()
+    assert rule_url("lost-word") == installed
 
 
 def test_every_rule_has_an_address() -> None:

@@ -41,6 +41,8 @@ def snippet(source: str, position: Position, size: int, mark: str, style: str) -
         indent = len(text) - len(text.lstrip())
         start = position.column - 1 if index == 0 else indent
         stop = position.end_column - 1 if index == last else len(text.rstrip())
+        if last == 0:
+            stop = max(stop, start + 1)
         yield from _marked(text, start, stop, size, str(position.line + index), mark, style)
     if before != last:
         yield [(f"{'...':>{size}}", FRAME)]
@@ -55,5 +57,5 @@ def _marked(text: str, start: int, stop: int, size: int, number: str, mark: str,
     yield [*gutter(size, number), (f" {left}{shown}{right}".rstrip(), CODE)]
     begin = starts[min(max(start - first, 0), len(cut))]
     end = starts[min(max(stop - first, 0), len(cut))]
-    if end > begin or start == stop:
+    if stop > start:
         yield [*gutter(size), (" " * (1 + len(left) + begin), CODE), (mark * max(1, end - begin), style)]

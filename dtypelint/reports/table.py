@@ -25,8 +25,9 @@ def render(rules: tuple[Rule, ...]) -> str:
 
 def markdown(rules: tuple[Rule, ...]) -> str:
     """The table of the README, with links to the pages."""
-    lines = ["| code | rule | severity | fix | what is wrong |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| code | name | severity | fix | what is wrong |", "| --- | --- | --- | --- | --- |"]
     for rule in rules:
-        code, name, severity, fix, summary = cells(rule)
-        lines.append(f"| {code} | [{name}](rules/{name}.md) | {severity} | {fix} | {summary} |")
+        severity = " / ".join(rule.severities) + (", pedantic" if rule.pedantic else "")
+        link = f"[`{rule.name}`](rules/{rule.name}.md)"
+        lines.append(f"| {rule.code} | {link} | {severity} | {' / '.join(rule.fixes) or '-'} | {rule.summary} |")
     return "\n".join(lines) + "\n"

@@ -135,10 +135,9 @@ def _summary(report: Report) -> Line:
     counts = [(severity, report.count(severity)) for severity in Severity]
     found = ", ".join(number(count, severity.value) for severity, count in counts if count) or "no findings"
     parts = [f"{found} in {number(report.files, 'file')}"]
-    safe, unsafe = report.fixable(Safety.SAFE), report.fixable(Safety.UNSAFE)
-    if safe or unsafe:
-        more = f" and {unsafe} unsafe" if unsafe else ""
-        parts.append(f"fixable: {safe} safe{more}")
+    fixable = [(safety, report.fixable(safety)) for safety in Safety]
+    if any(count for _, count in fixable):
+        parts.append("fixable: " + ", ".join(f"{count} {safety}" for safety, count in fixable if count))
     if report.hidden:
         parts.append(f"{number(report.hidden, 'pedantic finding')} hidden (--pedantic)")
     return [("; ".join(parts), "path")]
