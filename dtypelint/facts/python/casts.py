@@ -79,7 +79,6 @@ _METHODS = frozenset(
         "new_zeros",
         "permute",
         "repeat_interleave",
-        "requires_grad_",
         "reshape",
         "softmax",
         "squeeze",
