@@ -99,7 +99,7 @@ class Examiner:
         except OSError:
             return True
         codes = file.settings.codes
-        return bool(data.startswith(WIDE_BOMS) or MARK.search(data) or self._triggers(codes).rules(data))
+        return bool(data.startswith(WIDE_BOMS) or MARK.search(data) or self._triggers(codes).any(data))
 
     def examine(self, file: File) -> Outcome:
         """All that is found in a file."""

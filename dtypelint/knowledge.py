@@ -155,7 +155,7 @@ def _safety(table: Table, word: str) -> Safety:
 
 def _trigger(table: Table, word: str) -> bytes:
     try:
-        re.compile(b"(?:%b)" % word.encode(), re.MULTILINE)
+        re.compile(word.encode(), re.MULTILINE)
     except re.error as error:
         table.fail(f"the trigger `{word}` is not a pattern: {error}", "triggers")
     return word.encode()

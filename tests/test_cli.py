@@ -334,3 +334,11 @@ def test_nothing_of_the_checked_project_is_run(tmp_path: Path) -> None:
     result = process("-P", "-m", "dtypelint", "check", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert b"ran" not in result.stderr
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    result = process("-m", "dtypelint", "check", "testdata/dropped_reduce/in", cwd=HERE)
+    shown = (
+        (HERE / "README.md").read_text(encoding="utf-8").partition("$ dtypelint check testdata/dropped_reduce/in\n")[2]
+    )
+    assert shown.partition("\n```")[0] == result.stdout.decode().rstrip()

@@ -220,11 +220,26 @@ def test_only_rules_with_a_trigger_are_asked() -> None:
     rules = [rule for rule in Knowledge().rules if not rule.own]
     triggers = Triggers(rules)
     assert triggers.rules(b"nothing") == ()
+    assert not triggers.any(b"nothing")
+    assert triggers.any(b"a sink")
     assert [rule.code for rule in triggers.rules(b"a sink and grade_x")] == ["DTL101", "DTL102"]
     assert [rule.code for rule in triggers.rules(b"a setting")] == []
     assert [rule.code for rule in triggers.rules(b"a\nsetting")] == ["DTL601"]
     assert list(Triggers(rules, everything=True).rules(b"")) == rules
+    assert Triggers(rules, everything=True).any(b"")
     assert Triggers([]).rules(b"sink") == ()
+    assert not Triggers([]).any(b"sink")
+
+
+def test_patterns_do_not_disturb_each_other(house: Path) -> None:
+    for name, word, trigger in (("lost-sink", "sink", r"(a|b)\\1"), ("many-grades", "grade_", r"^(\\w)\\1$")):
+        page = (house / f"{name}.md").read_text()
+        (house / f"{name}.md").write_text(page.replace(f'["{word}"]', f'["{trigger}"]'))
+    triggers = Triggers([rule for rule in Knowledge().rules if rule.code.startswith("DTL1")])
+    assert [rule.code for rule in triggers.rules(b"cc")] == ["DTL102"]
+    assert [rule.code for rule in triggers.rules(b"x bb")] == ["DTL101"]
+    assert [rule.code for rule in triggers.rules(b"aa\nx")] == ["DTL101", "DTL102"]
+    assert triggers.rules(b"ab") == ()
 
 
 def test_a_rule_without_triggers_is_always_asked(house: Path) -> None:
