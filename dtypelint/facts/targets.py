@@ -19,7 +19,7 @@ class Targets:
 
     def affects(self, library: str, versions: str) -> bool:
         """Whether a targeted release lies in a range of versions."""
-        given = self._given.get(library) or self._given.get(ANY) or self._newest.get(library, ANY)
+        given = self._given.get(library) or self._given.get("*") or self._newest.get(library, ANY)
         if not versions or given == ANY:
             return True
         known = [*(s.version for s in SpecifierSet(versions)), self._newest.get(library, "")]
