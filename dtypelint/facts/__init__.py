@@ -202,7 +202,6 @@ class Sink:
     around: Around
     via: str = "call"
     entered: bool = False
-    escapes: bool = False
     applied: bool = True
     location: Location | None = None
     unset: Mapping[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
@@ -257,12 +256,8 @@ class Cast:
     moves_only: bool = False
     rebinds: bool = False
     read_later: bool = False
-    probe: bool = False
-    same_dtype: bool = False
-    loop: str = ""
     after_sharding: Location | None = None
     after_name: str = ""
-    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

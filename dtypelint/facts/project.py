@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -111,13 +110,3 @@ class Project:
                 if path == importer.path and importer.path.endswith("__init__.py"):
                     return importer
         return None
-
-    def mentions(self, word: str) -> Iterator[Module]:
-        """The modules whose text holds a word, in the order of their paths: the way to ask who reads or calls a name."""
-        pattern = re.compile(rf"\b{re.escape(word)}\b")
-        for path in sorted(self.files):
-            text = self.read(path)
-            if text is not None and word in text and pattern.search(text):
-                module = self.module(path)
-                if module is not None:
-                    yield module

@@ -46,9 +46,6 @@ class Roles:
         """The dtype that a flag of this name turns on."""
         return self._flags.get(name.lower().lstrip("-").replace("-", "_"))
 
-    def is_dtype_name(self, name: str) -> bool:
-        return any(t in self._dtype_words for t in tokens(name))
-
     def role(self, name: str, owner: str = "") -> Role | None:
         """The role of a setting's name; `owner` is the name of the class or key that holds it. None: not about precision."""
         key = (name, owner)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from dtypelint.facts.python.flow import Flow, flow
+from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.parse import Tree
 from dtypelint.facts.python.scope import Binding, Function, Scope
 from dtypelint.finding import Location
@@ -65,9 +65,6 @@ class Module:
 
     def classes(self) -> Iterator[Scope]:
         return (s for s in self.scopes.values() if s.is_class)
-
-    def flow(self, scope: Scope) -> Flow:
-        return flow(scope)
 
 
 def blocks(stmt: ast.stmt) -> Iterator[Sequence[ast.stmt]]:

@@ -178,7 +178,6 @@ class Sinks:
             around=self.around.around(stmt, scope),
             via=via,
             entered=parent == "with",
-            escapes=parent not in ("with", "alone"),
             applied=self._applied(stmt, scope, parent),
             location=self.module.at(node),
             unset=self._unset(api),
