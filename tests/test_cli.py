@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dtypelint
-from dtypelint import cli, engine
-from dtypelint.cli import main
+from dtypelint import engine
+from dtypelint.cli import common, main
 
 HERE = Path(__file__).parent.parent
 
@@ -225,7 +225,7 @@ def test_an_interrupt_ends_with_130(tree: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("error", [click.UsageError("usage"), BrokenPipeError()])
 def test_what_click_handles_is_left_to_it(error: Exception) -> None:
-    with pytest.raises(type(error)), cli.guarded():
+    with pytest.raises(type(error)), common.guarded():
         raise error
 
 
@@ -238,7 +238,7 @@ def test_explain(tree: Path, house: Path) -> None:
 
 
 def test_explain_on_a_terminal(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "color", lambda no_color: not no_color)
+    monkeypatch.setattr(common, "color", lambda no_color: not no_color)
     assert "\x1b[" in call("explain", "DTL101").stdout
     assert "\x1b[" not in call("explain", "DTL101", "--format", "markdown").stdout
     assert "\x1b[" not in call("explain", "DTL101", "--no-color").stdout
@@ -249,14 +249,14 @@ def test_explain_on_a_terminal(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_colours_need_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert not cli.color(False)
+    assert not common.color(False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert cli.color(False)
-    assert not cli.color(True)
+    assert common.color(False)
+    assert not common.color(True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not cli.color(False)
+    assert not common.color(False)
     monkeypatch.setenv("NO_COLOR", "")
-    assert cli.color(False)
+    assert common.color(False)
 
 
 def test_rules(tree: Path) -> None:
@@ -293,7 +293,7 @@ def test_it_is_a_module(tmp_path: Path) -> None:
 
 HEAVY = """
 import sys
-from dtypelint.cli import main
+from dtypelint.cli import common, main
 try:
     main(sys.argv[1:], prog_name="dtypelint")
 finally:

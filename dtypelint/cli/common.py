@@ -1,4 +1,4 @@
-"""The command line."""
+"""What the commands share: options, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dtypelint import __version__
 from dtypelint.errors import UserError
 from dtypelint.reports.escape import visible
 
@@ -162,83 +161,7 @@ def finish(report: Report, *, traceback: bool, exit_zero: bool) -> None:
         raise click.exceptions.Exit(FINDINGS)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
-def main() -> None:
-    """Find the precision settings that training code asks for and does not get."""
-
-
-@main.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@checking
-@click.option(
-    "--format", "output", type=click.Choice(["text", "concise", "json", "github"]), default="text", show_default=True
-)
-@click.option("--statistics", "counts", is_flag=True, help="Count the findings of each rule (text and concise).")
-@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
-@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
-def check(
-    paths: tuple[Path, ...], output: str, counts: bool, quiet: bool, no_color: bool, exit_zero: bool, **values: Any
-) -> None:
-    """Check files and folders (`.` by default; `-` reads the standard input).
-
-    Exit status: 0 no findings at or above --fail-on, 1 findings, 2 usage or internal error.
-    """
-    traceback: bool = values["traceback"]
-    with guarded(traceback=traceback):
-        from dtypelint.engine import run
-
-        chosen, stdin = inputs(paths)
-        report = run(chosen, options(values, stdin=stdin))
-        if not report.files and not quiet:
-            write("dtypelint: no Python files to check\n", err=True)
-        if report.files or output == "json":
-            write(render(report, output, colored=color(no_color), quiet=quiet, counts=counts))
-        finish(report, traceback=traceback, exit_zero=exit_zero)
-
-
 def inputs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     """The files and folders that are named, and whether the standard input is."""
     stdin = Path("-") in paths
     return [path for path in paths if path != Path("-")] or ([] if stdin else [Path()]), stdin
-
-
-@main.command()
-@click.argument("rule")
-@click.option("--format", "output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
-@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
-def explain(rule: str, output: str, no_color: bool) -> None:
-    """Show the page of a rule, given its code or name."""
-    with guarded():
-        from dtypelint.knowledge import Knowledge
-
-        found = Knowledge().rule(rule)
-        if output == "json":
-            from dtypelint.reports import data
-
-            write(data.explanation(found))
-        elif output == "text" and color(no_color):
-            from dtypelint.reports import text
-
-            write(text.page(found.page))
-        else:
-            write(found.page)
-
-
-@main.command()
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def rules(output: str) -> None:
-    """List the rules."""
-    with guarded():
-        from dtypelint.knowledge import Knowledge
-
-        found = Knowledge().rules
-        if output == "json":
-            from dtypelint.reports import data
-
-            write(data.rules(found))
-        else:
-            from dtypelint.reports import table
-
-            write(table.render(found))

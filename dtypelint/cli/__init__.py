@@ -1,0 +1,20 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import click
+
+from dtypelint import __version__
+from dtypelint.cli.check import check
+from dtypelint.cli.explain import explain
+from dtypelint.cli.rules import rules
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Find the precision settings that training code asks for and does not get."""
+
+
+for command in (check, explain, rules):
+    main.add_command(command)
