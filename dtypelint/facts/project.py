@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dtypelint.facts import Facts
 from dtypelint.facts.python.casts import Casts
+from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.reach import Reach
@@ -54,7 +55,8 @@ class Project:
         module = self.load(path)
         sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
         casts = Casts(module, self.names, self.tracer)
-        return Facts(path, tuple(sinks.find()), tuple(casts.find()), tuple(sinks.mutations()))
+        events = Events(module, self.names, self.tracer)
+        return Facts(path, tuple(sinks.find()), tuple(casts.find()), tuple(sinks.mutations()), tuple(events.find()))
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

@@ -1,0 +1,41 @@
+"""What the checks of training loops share: scalers that are switched off, and statements that are added or removed."""
+
+from __future__ import annotations
+
+import re
+
+from dtypelint.facts import Branch, Event, Facts, Kind, Sink
+from dtypelint.finding import Edit, Location, Span
+
+_PRECISION = re.compile(
+    r"amp\b|amp_|half|fp16|bf16|fp32|float16|bfloat16|float32|precision|dtype|autocast|scal|mixed|apex|deepspeed|xla|accelerat",
+    re.IGNORECASE,
+)
+
+
+def chosen(event: Event, other: Event) -> tuple[Branch, ...]:
+    """The tests on the way to an event, and not to another, that may pick a precision or the scaler."""
+    return tuple(b for b in event.path if b not in other.path and _PRECISION.search(b.text))
+
+
+def shares(event: Event, other: Event) -> bool:
+    """Whether one run comes to both events: no test of a precision leads to one of them alone, or one implies the other."""
+    return event.meets(other) and (event.sides(other) or not (chosen(event, other) and chosen(other, event)))
+
+
+def scaler_of(facts: Facts, event: Event) -> Sink | None:
+    """The call in this file that built the scaler of an event."""
+    return next((s for s in facts.of("scaler") if event.made is not None and s.location == event.made), None)
+
+
+def disabled(facts: Facts, event: Event) -> bool:
+    """Whether the scaler of an event is switched off by a literal."""
+    sink = scaler_of(facts, event)
+    enabled = sink.get("enabled") if sink is not None else None
+    return enabled is not None and all(o.kind is Kind.BOOL and o.text == "False" for o in enabled.value.origins)
+
+
+def insert_before(event: Event, text: str) -> Edit:
+    """Put a statement before that of an event, in its block."""
+    start = event.statement.span.start
+    return Edit(Location(event.statement.path, Span(start, start)), text + event.lead)
