@@ -9,13 +9,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dtypelint.files import File, Triggers, listing
-from dtypelint.finding import Confidence, Finding, Hit, Span
+from dtypelint.files import File, Triggers, is_config, listing
+from dtypelint.finding import Confidence, Finding, Hit, Severity, Span
 from dtypelint.ignores import MARK, UNUSED, Ignores
 from dtypelint.knowledge import Knowledge
+from dtypelint.languages import Language, language
 from dtypelint.places import Places
 from dtypelint.settings import UNREADABLE
-from dtypelint.source import WIDE_BOMS, Source, Unreadable
+from dtypelint.source import WIDE_BOMS, Skipped, Source, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -76,8 +77,8 @@ class Examiner:
         for rule in self._rules:
             load_check(rule.name)
 
-    def _make_triggers(self, codes: frozenset[str]) -> Triggers:
-        rules = [rule for rule in self._rules if rule.code in codes and not rule.own]
+    def _make_triggers(self, codes: frozenset[str], read_as: Language) -> Triggers:
+        rules = [rule for rule in self._rules if rule.code in codes and read_as in rule.reads and not rule.own]
         return Triggers(rules, everything=not self._prefilter)
 
     def _make_project(self, root: Path, targets: tuple[tuple[str, str], ...], apis: tuple[Path, ...]) -> Project:
@@ -98,8 +99,8 @@ class Examiner:
             data = self._places.data(file.path)
         except OSError:
             return True
-        codes = file.settings.codes
-        return bool(data.startswith(WIDE_BOMS) or MARK.search(data) or self._triggers(codes).any(data))
+        wide = data.startswith(WIDE_BOMS) and not is_config(file.path.name)
+        return bool(wide or MARK.search(data) or self._triggers(file.settings.codes, _language(file)).any(data))
 
     def examine(self, file: File) -> Outcome:
         """All that is found in a file."""
@@ -125,7 +126,9 @@ class Examiner:
 
     def _hits(self, file: File, source: Source, codes: frozenset[str], outcome: Outcome) -> Iterator[tuple[Rule, Hit]]:
         checks = [
-            (rule, check) for rule in self._triggers(codes).rules(source.data) if (check := load_check(rule.name))
+            (rule, check)
+            for rule in self._triggers(codes, _language(file)).rules(source.data)
+            if (check := load_check(rule.name))
         ]
         if not checks:
             return
@@ -159,7 +162,8 @@ class Examiner:
     ) -> None:
         wanted = file.settings.reports(UNREADABLE, file.path)
         if wanted and not (ignores and ignores.cover(self._unreadable, Span(0, 0))):
-            outcome.found.append(self._about(file, error.line, error.reason, source))
+            severity = Severity.NOTE if isinstance(error, Skipped) else Severity.ERROR
+            outcome.found.append(self._about(file, error.line, error.reason, source, severity))
 
     def _defect(self, file: File, where: str, error: Exception, outcome: Outcome) -> None:
         outcome.internal.append("".join(traceback.format_exception(error)))
@@ -171,9 +175,15 @@ class Examiner:
         found = self._about(file, 1, f"internal error: {reason}; please report it", None)
         return Outcome([found], internal=[f"{file.path}: {reason}\n"])
 
-    def _about(self, file: File, line: int, message: str, source: Source | None) -> Found:
-        finding = self._places.line(file.path, self._unreadable, line, message, source)
+    def _about(
+        self, file: File, line: int, message: str, source: Source | None, severity: Severity = Severity.ERROR
+    ) -> Found:
+        finding = self._places.line(file.path, self._unreadable, severity, line, message, source)
         return Found(finding, (str(file.path), Span(0, 0)), fails=file.settings.fails(finding.severity))
+
+
+def _language(file: File) -> Language:
+    return language(file.path.name) or Language.PYTHON
 
 
 def _relative(file: File) -> str:

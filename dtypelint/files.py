@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dtypelint.errors import UserError
+from dtypelint.languages import Language, language
 from dtypelint.patterns import Patterns, is_pattern
 from dtypelint.settings import DEFAULT_EXCLUDE
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from dtypelint.settings import Configuration, Settings
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-NOT_YET = frozenset({".yaml", ".yml", ".json", ".ipynb"})
+NOT_YET = frozenset({".ipynb"})
+LARGEST_CONFIG = 512_000
 MOST = 50_000
 
 
@@ -34,17 +36,17 @@ class File:
     settings: Settings
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a regular file; never waits for a pipe or a device."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """The content of a regular file, or its first `most` bytes; never waits for a pipe or a device."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        return file.read()
+        return file.read(most)
 
 
 class Walk:
-    """The Python files below folders, without what `.gitignore` and the excludes name."""
+    """The Python and configuration files below folders, without what `.gitignore` and the excludes name."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -66,7 +68,8 @@ class Walk:
                 found.update((file.path, file) for file in self._below(path))
             elif path.suffix not in NOT_YET:
                 settings = self._configuration.for_folder(path.parent)
-                if not (settings.force_exclude and self.excluded(path, settings)):
+                left_out = settings.force_exclude and self.excluded(path, settings)
+                if not left_out and (settings.configs or not is_config(path.name)):
                     found[path] = File(path, self.root(path.parent, path.parent), settings)
         return [found[path] for path in sorted(found)]
 
@@ -107,12 +110,19 @@ class Walk:
                 root = self.root(folder, given)
                 for name in names:
                     path = folder / name
+                    if is_config(name) and not settings.configs:
+                        continue
                     if not any(patterns.match(path) for patterns in settings.exclude):
                         yield File(path, root, settings)
 
 
+def is_config(name: str) -> bool:
+    """Whether a file is read as configuration; one that is named and has no known name is read as Python."""
+    return language(name) not in (None, Language.PYTHON)
+
+
 def listing(root: Path) -> list[str]:
-    """The Python files of a root as posix paths relative to it, for questions that reach beyond the checked files."""
+    """The files of a root that are read, as posix paths relative to it, for questions that reach beyond the checked files."""
     found: list[str] = []
     for folder, names in walk(root, None):
         found += [(folder / name).relative_to(root).as_posix() for name in names]
@@ -122,7 +132,7 @@ def listing(root: Path) -> list[str]:
 
 
 def walk(start: Path, configuration: Configuration | None) -> Iterator[tuple[Path, list[str]]]:
-    """Folders and the names of their Python files; links to folders are not followed."""
+    """Folders and the names of their files that are read; links to folders are not followed."""
     stack = [(start, _ignores_above(start))]
     while stack:
         folder, ignores = stack.pop()
@@ -142,7 +152,7 @@ def walk(start: Path, configuration: Configuration | None) -> Iterator[tuple[Pat
                 chosen = settings and any(patterns.match(path, folder=True) for patterns in settings.exclude)
                 if not (hidden or chosen or _ignored(ignores, path, folder=True)):
                     stack.append((path, ignores))
-            elif entry.name.endswith(".py") and _regular(entry) and not _ignored(ignores, folder / entry.name):
+            elif language(entry.name) and _regular(entry) and not _ignored(ignores, folder / entry.name):
                 names.append(entry.name)
         yield folder, names[::-1]
 

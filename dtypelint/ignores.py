@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dtypelint.finding import Confidence, Hit, Span
+from dtypelint.languages import Language, language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 MARK = re.compile(rb"#[ \t]*dtypelint:")
 COMMENT = re.compile(r"#[ \t]*dtypelint:[ \t]*(?P<word>[\w-]+)[ \t]*(?P<codes>\[[^\]]*\])?")
 NEWLINE = re.compile(r"\r\n?")
+QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|(?<![^\s:\[{,=-])'[^']*'""")
+HASH = re.compile(r"(?:^|\s)#")
+BLOCK = re.compile(r"(?:^|[:\-]|\s)\s*[|>][-+0-9]*\s*$")
 WORDS = ("ignore", "file-ignore")
 UNUSED = "DTL001"
 UNKNOWN = "DTL002"
@@ -96,11 +100,7 @@ def read_ignores(source: Source) -> tuple[list[Ignore], list[Mistake]]:
     ignores: list[Ignore] = []
     mistakes: list[Mistake] = []
     if MARK.search(source.data):
-        lines = NEWLINE.sub("\n", source.text)
-        try:
-            comments = list(_comments(lines))
-        except (tokenize.TokenError, SyntaxError):
-            comments = list(_lines(lines))
+        comments = _comments_of(source)
         for line, column, text, below in comments:
             for match in COMMENT.finditer(text):
                 start = source.offset(line, column + match.start() + 1)
@@ -111,6 +111,19 @@ def read_ignores(source: Source) -> tuple[list[Ignore], list[Mistake]]:
                 elif reason := _reason(match["word"]):
                     mistakes.append(Mistake(span, reason))
     return ignores, mistakes
+
+
+def _comments_of(source: Source) -> list[tuple[int, int, str, range]]:
+    lines = NEWLINE.sub("\n", source.text)
+    read_as = language(source.path.rpartition("/")[2])
+    if read_as is Language.JSON:
+        return []
+    if read_as not in (None, Language.PYTHON):
+        return list(_config_comments(lines))
+    try:
+        return list(_comments(lines))
+    except (tokenize.TokenError, SyntaxError):
+        return list(_lines(lines))
 
 
 def _reason(word: str) -> str:
@@ -162,6 +175,31 @@ def _directly_above(comments: list[tuple[int, int, str]], line: int) -> list[tup
     while first and comments[first - 1][0] == line - (len(comments) - first) - 1:
         first -= 1
     return comments[first:]
+
+
+def _config_comments(text: str) -> Iterator[tuple[int, int, str, range]]:
+    """As `_comments`, for YAML and shell: a comment that stands alone is meant for the next line that is none.
+
+    Block scalars and quoted text of one line hold none.
+    """
+    pending: list[tuple[int, int, str]] = []
+    block = -1
+    for number, line in enumerate(text.split("\n"), 1):
+        indent = len(line) - len(line.lstrip())
+        if block >= 0 and (not line.strip() or indent > block):
+            continue
+        bare = QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
+        found = HASH.search(bare)
+        if found and not bare[: found.end() - 1].strip():
+            pending.append((number, found.end() - 1, line[found.end() - 1 :]))
+            continue
+        if found:
+            yield number, found.end() - 1, line[found.end() - 1 :], range(0)
+        block = indent if BLOCK.search(bare[: found.start()] if found else bare) else -1
+        if line.strip():
+            yield from ((*comment, range(number, number + 1)) for comment in pending)
+            pending = []
+    yield from ((*comment, range(0)) for comment in pending)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str, range]]:

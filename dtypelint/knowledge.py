@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtypelint.errors import UserError, near
 from dtypelint.finding import Safety, Severity
+from dtypelint.languages import Language
 from dtypelint.tables import Table, parse
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Rule:
     seen: tuple[str, ...]
     pedantic: bool
     triggers: tuple[bytes, ...]
+    reads: frozenset[Language]
     page: str
 
     @property
@@ -131,6 +133,7 @@ def read_page(text: str, file: str) -> Rule:
         seen=table.strings("seen") or (),
         pedantic=table.flag("pedantic") or False,
         triggers=tuple(_trigger(table, word) for word in table.strings("triggers") or ()),
+        reads=frozenset(_language(table, word) for word in table.strings("reads") or (Language.PYTHON,)),
         page=text,
     )
     table.done()
@@ -151,6 +154,12 @@ def _safety(table: Table, word: str) -> Safety:
     if word not in [*Safety]:
         table.fail(f"`{word}` is no fix: safe, unsafe or none", "fix")
     return Safety(word)
+
+
+def _language(table: Table, word: str) -> Language:
+    if word not in [*Language]:
+        table.fail(f"`{word}` is nothing that is read: {', '.join(Language)}", "reads")
+    return Language(word)
 
 
 def _trigger(table: Table, word: str) -> bytes:

@@ -8,15 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dtypelint.files import read_bytes
+from dtypelint.files import LARGEST_CONFIG, is_config, read_bytes
 from dtypelint.finding import Confidence, Finding, Fix, Location, Note, Position, Span
 from dtypelint.knowledge import rule_url
-from dtypelint.source import Source, decode
+from dtypelint.source import Source, decode, decode_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dtypelint.finding import Hit
+    from dtypelint.finding import Hit, Severity
     from dtypelint.knowledge import Rule
 
 LINES = 20
@@ -32,10 +32,14 @@ class Places:
         self.source = lru_cache(64)(self._read)
 
     def data(self, path: Path) -> bytes:
-        """The bytes of a file."""
-        return self._overlay[path] if path in self._overlay else read_bytes(path)
+        """The bytes of a file; of a configuration file that is too large only the first."""
+        if path in self._overlay:
+            return self._overlay[path]
+        return read_bytes(path, LARGEST_CONFIG + 1 if is_config(path.name) else -1)
 
     def _read(self, path: Path) -> Source:
+        if is_config(path.name):
+            return decode_config(self.data(path), str(path), LARGEST_CONFIG)
         return decode(self.data(path), str(path))
 
     def shown(self, path: Path) -> str:
@@ -68,12 +72,15 @@ class Places:
             url=rule_url(rule.name),
         )
 
-    def line(self, path: Path, rule: Rule, line: int, message: str, source: Source | None) -> Finding:
+    def line(
+        self, path: Path, rule: Rule, severity: Severity, line: int, message: str, source: Source | None
+    ) -> Finding:
         """A finding about a whole line, of a file that may be unreadable."""
         text = source.line(line)[:WIDTH] if source and line <= len(source.starts) else ""
         position = Position(self.shown(path), line, 1, line, len(text) + 1)
-        severity, url = rule.severities[0], rule_url(rule.name)
-        return Finding(rule.code, rule.name, severity, Confidence.HIGH, message, position, text, url=url)
+        return Finding(
+            rule.code, rule.name, severity, Confidence.HIGH, message, position, text, url=rule_url(rule.name)
+        )
 
     def _fix(self, root: Path, fix: Fix) -> tuple[Fix, tuple[Position, ...]]:
         paths = [root / edit.location.path for edit in fix.edits]

@@ -55,6 +55,7 @@ class Settings:
     targets: tuple[tuple[str, str], ...] = ()
     apis: tuple[Path, ...] = ()
     force_exclude: bool = False
+    configs: bool = True
 
     def reports(self, code: str, path: Path) -> bool:
         """Whether findings of a rule in a file are wanted."""
@@ -79,6 +80,7 @@ class Flags:
     fail_on: str | None = None
     targets: tuple[str, ...] = ()
     force_exclude: bool | None = None
+    configs: bool | None = None
     config: Path | None = None
     isolated: bool = False
 
@@ -149,6 +151,7 @@ class Configuration:
         extra = table.strings("extend-exclude") or ()
         gate = table.string("fail-on") or Severity.WARNING.value
         pedantic, force = table.flag("pedantic") or False, table.flag("force-exclude") or False
+        configs = table.flag("configs")
         if gate not in GATES:
             table.fail(f"`fail-on` is one of {', '.join(GATES)}", "fail-on")
         settings = Settings(
@@ -165,6 +168,7 @@ class Configuration:
             targets=self._targets(table.table("target")),
             apis=tuple(base / name for name in table.strings("apis") or ()),
             force_exclude=force if flags.force_exclude is None else flags.force_exclude,
+            configs=configs is not False if flags.configs is None else flags.configs,
         )
         table.done()
         return settings

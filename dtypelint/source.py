@@ -77,8 +77,12 @@ class Source:
         return self.data[span.start : span.end].decode()
 
 
+class Skipped(Unreadable):
+    """A file that is left out on purpose: worth a note."""
+
+
 def decode(data: bytes, path: str) -> Source:
-    """The source of a file, or `Unreadable`."""
+    """The source of a Python file, or `Unreadable`."""
     if data.startswith(WIDE_BOMS):
         raise Unreadable(1, "encoded in UTF-16 or UTF-32, which Python does not read")
     if b"\0" in data:
@@ -96,6 +100,17 @@ def decode(data: bytes, path: str) -> Source:
     except LookupError:
         raise Unreadable(1, f"{encoding} is not an encoding of text") from None
     return Source(path, text, "utf-8" if bom else encoding, bom)
+
+
+def decode_config(data: bytes, path: str, most: int) -> Source:
+    """The source of a configuration file, which is UTF-8 and not larger than `most` bytes."""
+    if len(data) > most:
+        raise Skipped(1, f"not checked: larger than {most // 1000} kB")
+    bom = data.startswith(codecs.BOM_UTF8)
+    try:
+        return Source(path, data.decode("utf-8-sig"), bom=bom)
+    except UnicodeDecodeError as error:
+        raise Skipped(_line(data, error.start), f"not checked: not in UTF-8: {error.reason}") from None
 
 
 def _encoding(data: bytes) -> str:

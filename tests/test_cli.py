@@ -92,16 +92,16 @@ def test_excludes(tree: Path) -> None:
     assert as_json("--exclude", "a.py") == []
     assert as_json("--exclude", "a.py", "a.py") == ["DTL101", "DTL102", "DTL102"]
     result = call("check", "--exclude", "a.py,b.py", "--force-exclude", "a.py", "b.py")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "dtypelint: no Python files to check\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "dtypelint: no files to check\n")
 
 
 def test_no_files_is_no_failure(house: Path, work: Path) -> None:
     result = call("check")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "dtypelint: no Python files to check\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "dtypelint: no files to check\n")
     assert call("check", "--quiet").stderr == ""
     result = call("check", "--format", "json")
     assert json.loads(result.stdout)["findings"] == []
-    assert result.stderr == "dtypelint: no Python files to check\n"
+    assert result.stderr == "dtypelint: no files to check\n"
 
 
 def test_configuration(tree: Path) -> None:

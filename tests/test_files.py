@@ -37,7 +37,7 @@ def roots(*paths: str) -> dict[str, str]:
 
 
 def test_python_files_are_found_in_order(work: Path) -> None:
-    plant(work, "b.py", "a.py", "a/z.py", "a/b/c.py", "stub.pyi", "notes.txt", "conf.yaml", "py", "a b.py")
+    plant(work, "b.py", "a.py", "a/z.py", "a/b/c.py", "stub.pyi", "notes.txt", "py", "a b.py")
     assert found(".") == ["a/b/c.py", "a/z.py", "a b.py", "a.py", "b.py"]
     assert found("a", "b.py", "a", "a/z.py") == ["a/b/c.py", "a/z.py", "b.py"]
 
@@ -80,10 +80,35 @@ def test_a_named_file_is_always_checked(work: Path) -> None:
     assert found(*named, exclude=("gen",), force_exclude=True) == ["c.txt", "script"]
 
 
-@pytest.mark.parametrize("suffix", [".yaml", ".yml", ".json", ".ipynb"])
-def test_other_kinds_of_files_are_passed_by(work: Path, suffix: str) -> None:
-    plant(work, f"a{suffix}", "b.py")
-    assert found(f"a{suffix}", "b.py") == ["b.py"]
+def test_notebooks_are_passed_by(work: Path) -> None:
+    plant(work, "a.ipynb", "b.py")
+    assert found("a.ipynb", "b.py") == ["b.py"]
+
+
+CONFIGS = [
+    "a.yaml",
+    "a.yml",
+    "a.json",
+    "run.sh",
+    "Dockerfile",
+    "Dockerfile.gpu",
+    "requirements-dev.txt",
+    "pyproject.toml",
+]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configuration_files_are_found_and_can_be_left_out(work: Path, name: str) -> None:
+    plant(work, name, "b.py")
+    assert found(".") == found(name, "b.py") == sorted([name, "b.py"])
+    assert found(".", configs=False) == found(name, "b.py", configs=False) == ["b.py"]
+
+
+def test_configuration_files_can_be_left_out_by_the_settings(work: Path) -> None:
+    plant(work, "a.yaml", "b.py")
+    (work / "dtypelint.toml").write_text("configs = false\n")
+    assert found(".") == ["b.py"]
+    assert found(".", configs=True) == ["a.yaml", "b.py"]
 
 
 def test_gitignore_is_respected(work: Path) -> None:
@@ -179,7 +204,7 @@ def test_the_root_is_the_nearest_project(work: Path) -> None:
     plant(work, "one/pyproject.toml", "one/src/a.py", "one/sub/setup.cfg", "one/sub/b.py", "two/c.py", "three/d.py")
     (work / "three" / ".git").mkdir()
     expected = {"a.py": "one", "b.py": "one/sub", "c.py": ".", "d.py": "three"}
-    assert roots(".") == expected
+    assert roots(".") == {**expected, "pyproject.toml": "one", "setup.cfg": "one/sub"}
     assert roots("one/src/a.py", "one/sub/b.py") == {"a.py": "one", "b.py": "one/sub"}
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dtypelint.finding import Confidence, Edit, Finding, Fix, Location, Note, Position, Report, Safety, Severity, Span
 from dtypelint.knowledge import Rule
+from dtypelint.languages import Language
 from dtypelint.reports import data, github, table, text
 from dtypelint.reports.escape import columns, visible, width
 
@@ -405,6 +406,7 @@ def rule(**changes: Any) -> Rule:
         ("u",),
         False,
         (b"x",),
+        frozenset({Language.PYTHON}),
         "# page",
     )
     return replace(first, **changes)

@@ -35,7 +35,7 @@ def check(
         chosen, stdin = inputs(paths)
         report = run(chosen, options(values, stdin=stdin))
         if not report.files and not quiet:
-            write("dtypelint: no Python files to check\n", err=True)
+            write("dtypelint: no files to check\n", err=True)
         if report.files or output == "json":
             write(render(report, output, colored=common.color(no_color), quiet=quiet, counts=counts))
         finish(report, traceback=traceback, exit_zero=exit_zero)

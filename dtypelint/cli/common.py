@@ -88,6 +88,7 @@ checking = stacked(
     click.option(
         "--force-exclude", is_flag=True, default=None, help="Leave excluded files out even where they are named."
     ),
+    click.option("--no-configs", is_flag=True, help="Leave YAML, JSON, shell scripts and requirements out."),
     click.option("--config", type=click.Path(path_type=Path), help="The settings file to use."),
     click.option("--isolated", is_flag=True, help="Use no settings file."),
     click.option("--no-ignores", is_flag=True, help="Show what comments suppress."),
@@ -117,6 +118,7 @@ def options(values: dict[str, Any], *, stdin: bool) -> Options:
             fail_on=values["fail_on"],
             targets=values["target"],
             force_exclude=values["force_exclude"],
+            configs=False if values["no_configs"] else None,
             config=values["config"],
             isolated=values["isolated"],
         ),
