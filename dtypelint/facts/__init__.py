@@ -316,8 +316,9 @@ class Event:
     object is meant in one trace (`self.scaler`; empty where it cannot be told). `made` is the call that built the subject;
     `known` says that the subject is what the action needs by more than its name. `scaled_by` names the scaler of a scaled
     backward, `owner` the object that runs it (`accelerator.backward(loss)`). What a called function does is placed at the
-    call, and `inner` says where it is done. `lead` is the text that goes between a statement put before the event's and
-    that one.
+    call, and `inner` says where it is done. `family` is that of the api that is called; `private` says that nothing outside of the
+    file can reach the subject. `lead` is the text between a statement put before the event's and that one, `end` the
+    offset behind its last line with the comment (None for a compound one), `alone` that nothing else is in its block.
     """
 
     action: Action
@@ -337,6 +338,10 @@ class Event:
     scaled_by: str = ""
     owner: str = ""
     inner: Location | None = None
+    family: str = ""
+    private: bool = False
+    alone: bool = False
+    end: int | None = None
 
     def meets(self, other: Event) -> bool:
         """Whether one run can come to both."""

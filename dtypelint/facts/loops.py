@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dtypelint.facts import Branch, Event, Facts, Kind, Sink
-from dtypelint.finding import Edit, Location, Span
+from dtypelint.finding import Edit, Fix, Location, Safety, Span
 
 _PRECISION = re.compile(
     r"amp\b|amp_|half|fp16|bf16|fp32|float16|bfloat16|float32|precision|dtype|autocast|scal|mixed|apex|deepspeed|xla|accelerat",
@@ -39,3 +39,25 @@ def insert_before(event: Event, text: str) -> Edit:
     """Put a statement before that of an event, in its block."""
     start = event.statement.span.start
     return Edit(Location(event.statement.path, Span(start, start)), text + event.lead)
+
+
+def insert_after(event: Event, text: str) -> Edit | None:
+    """Put a statement behind that of an event, in its block; None behind a compound one or in the middle of a line."""
+    if event.end is None or event.lead == "; ":
+        return None
+    return Edit(Location(event.statement.path, Span(event.end, event.end)), event.lead + text)
+
+
+def remove(event: Event) -> Edit | None:
+    """Take out the statement of an event, a comment behind it kept; None where its block would be empty."""
+    if event.alone or event.end is None or event.lead == "; ":
+        return None
+    start = event.statement.span.start - len(event.lead.encode())
+    return Edit(Location(event.statement.path, Span(start, event.statement.span.end)), "")
+
+
+def fix_of(description: str, edit: Edit | None) -> tuple[Fix | None, str | None]:
+    """An unsafe fix of one edit, or why there is none."""
+    if edit is None:
+        return None, "the statement stands on a line or in a block of its own kind: edit it by hand"
+    return Fix(description, Safety.UNSAFE, (edit,)), None

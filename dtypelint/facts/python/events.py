@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dtypelint.facts import Action, Event, Trace
 from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.holders import Holders
+from dtypelint.facts.python.lines import alone, end, lead
 from dtypelint.facts.python.module import Module, header
-from dtypelint.facts.python.names import External, Names
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
-from dtypelint.knowledge import Call
 
 _DEPTH = 4
 _MOST = 400
@@ -22,9 +24,6 @@ _MOST = 400
 _WORTH = re.compile(rb"backward|caler\b")
 # calls into other files are followed only where their name speaks of a step
 _STEPS = re.compile(r"clip|grad|step|backward|scal|update|optim|norm", re.IGNORECASE)
-_SCALER = re.compile(r"(?:^|_)(?:grad_?|loss_?|amp_?)*scaler$", re.IGNORECASE)
-_OPTIMIZER = re.compile(r"opt", re.IGNORECASE)
-_OWNERS = re.compile(r"(?:accelerator|fabric|engine|booster|strategy|trainer)$", re.IGNORECASE)
 _CLIPS = re.compile(r"^(?:dispatch_)?clip_grad(?:ient)?s?(?:_norm|_value)?_?$|^clip_grads_with_norm_$")
 _KINDS = {
     "clip": Action.CLIP,
@@ -43,6 +42,7 @@ class Events:
         self.names = names
         self.tracer = tracer
         self.objects = Objects(names)
+        self.what = Holders(names, tracer, self.objects)
         self._inlined: set[ast.AST] = set()
 
     def find(self) -> Iterator[Trace]:
@@ -76,8 +76,9 @@ class Events:
     def _walk(self, frame: Frame, active: tuple[Scope, ...] = ()) -> Iterator[Event]:
         count = 0
         for stmt in flow(frame.scope).order:
-            for node in _calls(stmt):
-                for event in self._call(node, stmt, frame, (*active, frame.scope)):
+            for node, tests in _calls(stmt):
+                here = self._under(tests, frame)
+                for event in self._call(node, stmt, here, (*active, frame.scope)):
                     yield event
                     count += 1
                     if count > _MOST:
@@ -85,15 +86,23 @@ class Events:
             if isinstance(stmt, ast.With | ast.AsyncWith):
                 yield from self._entered(stmt, frame)
 
+    def _under(self, tests: tuple[tuple[ast.expr, bool], ...], frame: Frame) -> Frame:
+        """A frame in which the tests inside an expression belong to the path."""
+        if not tests:
+            return frame
+        more = [b for test, holds in tests for b in self.objects.branches(test, holds, frame)]
+        return replace(frame, path=(*frame.path, *more))
+
     # one call
 
     def _call(self, node: ast.Call, stmt: ast.stmt, frame: Frame, active: tuple[Scope, ...]) -> Iterator[Event]:
         func = node.func
-        api = self._api(func, frame.scope)
+        api = self.what.api(func, frame.scope)
         if api is not None and api.kind in _KINDS:
             if api.kind != "autocast" and not (api.kind == "clip" and _is_measure(node)):
                 target = self.objects.key(node.args[0], frame) if node.args else ""
-                yield self._event(_KINDS[api.kind], node, stmt, frame, self._bound(node, stmt, frame), target)
+                subject = self._bound(node, stmt, frame)
+                yield self._event(_KINDS[api.kind], node, stmt, frame, subject, target, family=api.family)
             return
         callees = [s for s in self._callees(func, frame.scope) if isinstance(s.node, Function)]
         if len(callees) == 1 and frame.depth < _DEPTH and callees[0] not in active:
@@ -124,27 +133,27 @@ class Events:
             case "unscale_" | "unscale_gradients":
                 return Action.UNSCALE
             case "step" if node.args:
-                return Action.SCALED_STEP if self._is_scaler(func.value, frame) else None
+                return Action.SCALED_STEP if self.what.is_scaler(func.value, frame) else None
             case "step":
-                return Action.STEP if self._is_optimizer(func.value, frame) else None
-            case "update" if self._is_scaler(func.value, frame):
+                return Action.STEP if self.what.is_optimizer(func.value, frame) else None
+            case "update" if self.what.is_scaler(func.value, frame):
                 return Action.UPDATE
             case "zero_grad":
                 return Action.ZERO_GRAD
             case "clamp_" | "clip_" if _is_gradient(func.value):
                 return Action.CLIP
             case name if _CLIPS.match(name) and (node.args or node.keywords):
-                measures = _is_measure(node) or self._owned(func.value, frame)
+                measures = _is_measure(node) or self.what.owned(func.value, frame)
                 return None if measures else Action.CLIP
         return None
 
     def _backward(self, node: ast.Call, base: ast.expr, stmt: ast.stmt, frame: Frame) -> Event:
         owner = ""
         loss: ast.expr = base
-        if node.args and (self._owned(base, frame) or not self._is_loss(base, frame)):
+        if node.args and (self.what.owned(base, frame) or not self.what.is_loss(base, frame)):
             owner = self.objects.key(base, frame)
             loss = node.args[0]
-            if self._api_path(base, frame.scope, "torch.autograd"):
+            if self.what.api_path(base, frame.scope, "torch.autograd"):
                 owner = ""
         scaler = self._scaled(loss, frame)
         return self._event(
@@ -154,7 +163,7 @@ class Events:
             frame,
             self.objects.key(loss, frame),
             "",
-            made=self._made_by(*scaler, "scaler") if scaler else None,
+            made=self.what.made_by(*scaler, "scaler") if scaler else None,
             scaled_by=(self.objects.key(*scaler) or "scaler") if scaler else "",
             owner=owner,
         )
@@ -183,62 +192,7 @@ class Events:
                             return found
         return None
 
-    # what an object is
-
-    def _is_loss(self, node: ast.expr, frame: Frame) -> bool:
-        return "loss" in (self.objects.key(node, frame).rpartition(".")[2] or ast.unparse(node)).lower()
-
-    def _is_scaler(self, node: ast.expr, frame: Frame) -> bool:
-        return self._made_by(node, frame, "scaler") is not None or bool(
-            _SCALER.search(self.objects.key(node, frame).rpartition(".")[2])
-        )
-
-    def _is_optimizer(self, node: ast.expr, frame: Frame) -> bool:
-        last = self.objects.key(node, frame).rpartition(".")[2] or ast.unparse(node)
-        return self._made_by(node, frame, "optimizer") is not None or bool(
-            _OPTIMIZER.search(last) and "sched" not in last.lower()
-        )
-
-    def _owned(self, node: ast.expr, frame: Frame) -> bool:
-        """Whether an object runs backward and clipping itself and unscales on its own."""
-        key = self.objects.key(node, frame)
-        return self._made_by(node, frame, "owner") is not None or bool(_OWNERS.search(key.rpartition(".")[2]))
-
-    def _made_by(self, node: ast.expr, frame: Frame, kind: str) -> Location | None:
-        """The call of an api of some kind that built an object."""
-        node, frame = self.objects.resolve(node, frame)
-        match node:
-            case ast.Call(func=func):
-                api = self._api(func, frame.scope)
-                return frame.scope.module.at(node) if api is not None and api.kind == kind else None
-            case ast.IfExp(body=body, orelse=orelse):
-                return self._made_by(body, frame, kind) or self._made_by(orelse, frame, kind)
-            case ast.Name():
-                for binding in self.names.bindings(node, frame.scope):
-                    if binding.kind is Bound.ASSIGN and binding.value is not None and not binding.path:
-                        inside = frame if binding.scope is frame.scope else Frame(binding.scope)
-                        if isinstance(binding.value, ast.Call | ast.IfExp):
-                            found = self._made_by(binding.value, inside, kind)
-                            if found is not None:
-                                return found
-            case ast.Attribute(value=base, attr=attr):
-                for cls in self.names.classes(base, frame.scope):
-                    for held in self.names.fields(cls, attr):
-                        if isinstance(held.value, ast.Call | ast.IfExp | ast.Name):
-                            found = self._made_by(held.value, Frame(held.scope), kind)
-                            if found is not None:
-                                return found
-        return None
-
-    def _api(self, func: ast.expr, scope: Scope) -> Call | None:
-        for path in self.names.paths(func, scope):
-            call = self.tracer.calls.get(path)
-            if call is not None:
-                return call
-        return None
-
-    def _api_path(self, node: ast.expr, scope: Scope, path: str) -> bool:
-        return External(path) in self.names.symbols(node, scope)
+    # calls into the project
 
     def _callees(self, func: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The project functions that a call runs; other files are asked for only where the name speaks of a step."""
@@ -246,7 +200,7 @@ class Events:
             case ast.Attribute(value=base, attr=attr):
                 if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super":
                     return self._above(attr, scope)
-                if not _STEPS.search(attr) and not self._is_self(base, scope):
+                if not _STEPS.search(attr) and not self.what.is_self(base, scope):
                     return ()
             case ast.Name(id=name):
                 near = any(b.kind is not Bound.IMPORT for b in self.names.bindings(func, scope))
@@ -264,21 +218,20 @@ class Events:
                 return (found,)
         return ()
 
-    def _is_self(self, node: ast.expr, scope: Scope) -> bool:
-        return isinstance(node, ast.Name) and scope.owner is not None and node.id in ("self", "cls")
-
     # regions and objects that are made
 
     def _entered(self, stmt: ast.With | ast.AsyncWith, frame: Frame) -> Iterator[Event]:
         for item in stmt.items:
-            made = self._made_by(item.context_expr, frame, "autocast")
+            made = self.what.made_by(item.context_expr, frame, "autocast")
             if made is not None:
                 yield self._event(Action.AUTOCAST, item.context_expr, stmt, frame, "", "", made=made)
 
     def _bound(self, node: ast.Call, stmt: ast.stmt, frame: Frame) -> str:
         """The object that a call is assigned to."""
         match stmt:
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value) if value is node:
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value) if (
+                value is not None and node in _choices(value)
+            ):
                 if isinstance(target, ast.Name):
                     return f"{frame.label}{target.id}"
                 return self.objects.key(target, frame)
@@ -296,6 +249,7 @@ class Events:
         made: Location | None = None,
         scaled_by: str = "",
         owner: str = "",
+        family: str = "",
     ) -> Event:
         source = frame.scope.module.tree.source
         at, statement, home = frame.site or (node, stmt, frame)
@@ -303,7 +257,7 @@ class Events:
         call = node if isinstance(node, ast.Call) else None
         if call is not None and isinstance(call.func, ast.Attribute):
             kind = {Action.STEP: "optimizer", Action.BACKWARD: "", Action.CLIP: ""}.get(action, "scaler")
-            made = made or (self._made_by(call.func.value, frame, kind) if kind else None)
+            made = made or (self.what.made_by(call.func.value, frame, kind) if kind else None)
         return Event(
             action=action,
             subject=subject,
@@ -316,8 +270,12 @@ class Events:
             text=source(node),
             subject_text=source(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else "",
             target_text=source(call.args[0]) if call is not None and call.args else "",
-            lead=_lead(module, statement),
+            lead=lead(module, statement),
             inner=frame.scope.module.at(node) if frame.site else None,
+            family=family,
+            private=action is Action.SCALED_STEP and self.what.is_private(call, frame),
+            alone=alone(statement, home.scope),
+            end=end(module, statement),
             made=made,
             known=made is not None,
             scaled_by=scaled_by,
@@ -325,30 +283,32 @@ class Events:
         )
 
 
-def _lead(module: Module, stmt: ast.stmt) -> str:
-    """What separates a statement from one that is put before it: a line break and the indentation, or a semicolon."""
-    start = module.tree.span(stmt).start
-    data = module.tree.data
-    line = data.rfind(b"\n", 0, start) + 1
-    indent = data[line:start]
-    if indent.strip():
-        return "; "
-    return ("\r\n" if data[line - 2 : line] == b"\r\n" else "\n") + indent.decode()
-
-
-def _calls(stmt: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement's header in the order in which they are made; lambdas run later."""
+def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
+    """The calls of a statement's header in the order in which they are made, with the tests inside the expression."""
     for expr in header(stmt):
-        yield from _inner(expr)
+        yield from _inner(expr, ())
 
 
-def _inner(node: ast.AST) -> Iterator[ast.Call]:
-    if isinstance(node, ast.Lambda):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _inner(child)
+def _inner(
+    node: ast.AST, tests: tuple[tuple[ast.expr, bool], ...]
+) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
+    match node:
+        case ast.Lambda():
+            # runs later
+            return
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield from _inner(test, tests)
+            yield from _inner(body, (*tests, (test, True)))
+            yield from _inner(orelse, (*tests, (test, False)))
+        case ast.BoolOp(op=op, values=values):
+            for index, value in enumerate(values):
+                passed = tuple((v, isinstance(op, ast.And)) for v in values[:index])
+                yield from _inner(value, (*tests, *passed))
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _inner(child, tests)
     if isinstance(node, ast.Call):
-        yield node
+        yield node, tests
 
 
 def _is_gradient(node: ast.expr) -> bool:
@@ -357,6 +317,16 @@ def _is_gradient(node: ast.expr) -> bool:
         case ast.Attribute(attr="grad") | ast.Attribute(attr="data", value=ast.Attribute(attr="grad")):
             return True
     return False
+
+
+def _choices(node: ast.expr) -> list[ast.expr]:
+    """The expressions of which an expression is one."""
+    match node:
+        case ast.IfExp(body=body, orelse=orelse):
+            return [*_choices(body), *_choices(orelse)]
+        case ast.BoolOp(values=values):
+            return [c for v in values for c in _choices(v)]
+    return [node]
 
 
 def _is_measure(node: ast.Call) -> bool:

@@ -67,7 +67,7 @@ class Module:
         return (s for s in self.scopes.values() if s.is_class)
 
 
-def blocks(stmt: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+def blocks(stmt: ast.stmt | ast.Module) -> Iterator[Sequence[ast.stmt]]:
     """The statement lists below a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(stmt, name, None)
