@@ -18,11 +18,13 @@ def check(facts: Facts) -> Iterator[Hit]:
 def _hit(path: str, cast: Cast) -> Hit:
     fix = None
     withheld = None
-    if cast.target in (Target.PARAMETER, Target.BUFFER):
+    if cast.target in (Target.PARAMETER, Target.BUFFER, Target.STATE):
         fix, withheld = data_cast(path, cast)
     elif cast.target in (Target.LOCAL, Target.SUBSCRIPT) and cast.read_later:
         start = Location(path, Span(cast.span.start, cast.span.start))
         fix = Fix(f"assign it to `{cast.receiver}`", Safety.SAFE, (Edit(start, f"{cast.receiver} = "),))
+    elif cast.target is Target.OTHER:
+        withheld = f"`{cast.receiver}` cannot be assigned to: nothing says where the result belongs"
     else:
         withheld = f"`{cast.receiver}` is not read afterwards: nothing says where the result belongs"
     lost = "move" if cast.moves_only else "cast"

@@ -234,6 +234,7 @@ class Target(StrEnum):
     SUBSCRIPT = "subscript"
     PARAMETER = "parameter"
     BUFFER = "buffer"
+    STATE = "state"
     OTHER = "other"
 
 
@@ -241,8 +242,9 @@ class Target(StrEnum):
 class Cast:
     """A cast whose result goes nowhere, on something that is a tensor by its evidence.
 
-    `rebinds` is true for `p = p.to(…)` in a loop over parameters or buffers; `after_sharding` names the call that may have
-    sharded the module, built the optimizer or run a backward before.
+    `rebinds` is true for `p = p.to(…)` of a loop variable; `after_sharding` names the call that may have sharded the module,
+    built the optimizer or run a backward before; `whole` is then the span of a loop that does nothing but this to every
+    parameter, with the one cast of the module that does the same.
     """
 
     span: Span
@@ -258,6 +260,7 @@ class Cast:
     read_later: bool = False
     after_sharding: Location | None = None
     after_name: str = ""
+    whole: tuple[Span, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The edits that the checks share: an argument added to a call, or its value replaced."""
+"""The edits that the checks share: an argument added to a call, its value replaced, the data of a parameter cast."""
 
 from __future__ import annotations
 
-from dtypelint.facts import Argument, Cast, Setting, Sink
+from dtypelint.facts import Argument, Cast, Setting, Sink, Target
 from dtypelint.finding import Edit, Fix, Location, Related, Safety, Span
 
 
@@ -28,7 +28,20 @@ def declared(setting: Setting) -> Related:
 
 
 def data_cast(path: str, cast: Cast) -> tuple[Fix | None, str | None]:
-    """Cast the data of a parameter in place; withheld after sharding, where only its wrapper would change (FACTS H4)."""
+    """Cast the data of a parameter or buffer in place, or why not.
+
+    After sharding only its wrapper would change (FACTS H4): there the whole module is cast, where the loop does no less.
+    """
+    if cast.target is Target.STATE:
+        return (
+            None,
+            "the values of a state dict are other tensors than the parameters: cast the module, or assign to the key",
+        )
+    if cast.target not in (Target.PARAMETER, Target.BUFFER):
+        return None, f"`{cast.receiver}` is a tensor that the loop does not own: nothing says where the result belongs"
+    if cast.after_sharding is not None and cast.whole is not None:
+        span, text = cast.whole
+        return Fix(f"cast the module: `{text}`", Safety.UNSAFE, (Edit(Location(path, span), text),)), None
     if cast.after_sharding is not None:
         return None, (
             f"`{cast.after_name}` comes before: a sharded parameter keeps the dtype of its local shard; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,12 @@ class Project:
             except Unreadable:
                 self._modules[path] = None
         return self._modules[path]
+
+    def mentioning(self, word: str) -> Iterator[Module]:
+        """The modules in whose text a word occurs."""
+        for path in sorted(self.files):
+            if word in (self.read(path) or "") and (module := self.module(path)) is not None:
+                yield module
 
     def _names(self, path: str) -> tuple[str, str]:
         pure = PurePosixPath(path)

@@ -1,4 +1,4 @@
-"""Casts whose result goes nowhere: on tensors that are discarded, and on parameters that a loop only rebinds."""
+"""Casts whose result goes nowhere: dropped as a statement, or bound to a loop variable that nothing reads again."""
 
 from __future__ import annotations
 
@@ -7,86 +7,19 @@ from collections.abc import Iterator
 
 from dtypelint.facts import Cast, Kind, Target
 from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import External, Names, statements
-from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults
+from dtypelint.facts.python.scope import Bound, Function, Scope
+from dtypelint.facts.python.things import Sort, Thing
 from dtypelint.facts.python.trace import Tracer
-from dtypelint.finding import Location
+from dtypelint.finding import Location, Span
 
 CASTS = frozenset({"to", "half", "float", "bfloat16", "double", "type", "type_as"})
-_PARAMETERS = {"parameters": Target.PARAMETER, "named_parameters": Target.PARAMETER}
-_BUFFERS = {"buffers": Target.BUFFER, "named_buffers": Target.BUFFER}
-# functions of torch that return a tensor, whatever they are given
-_MAKERS = frozenset(
-    [
-        "arange",
-        "bmm",
-        "cat",
-        "chunk",
-        "clamp",
-        "clone",
-        "concat",
-        "diag",
-        "einsum",
-        "empty",
-        "empty_like",
-        "eye",
-        "full",
-        "full_like",
-        "gather",
-        "index_select",
-        "linspace",
-        "log_softmax",
-        "logical_and",
-        "logical_not",
-        "logical_or",
-        "matmul",
-        "mean",
-        "mm",
-        "ones",
-        "ones_like",
-        "outer",
-        "rand",
-        "rand_like",
-        "randint",
-        "randn",
-        "randn_like",
-        "softmax",
-        "stack",
-        "sum",
-        "tensor",
-        "tril",
-        "triu",
-        "where",
-        "zeros",
-        "zeros_like",
-    ]
-)
-# methods that only tensors (and arrays) have
-_METHODS = frozenset(
-    [
-        "bmm",
-        "clone",
-        "contiguous",
-        "detach",
-        "flatten",
-        "index_select",
-        "log_softmax",
-        "masked_fill",
-        "matmul",
-        "new_empty",
-        "new_ones",
-        "new_zeros",
-        "permute",
-        "repeat_interleave",
-        "reshape",
-        "softmax",
-        "squeeze",
-        "transpose",
-        "unsqueeze",
-        "view",
-    ]
-)
+# steps between a loop variable and its cast that keep what it stands for
+_STEPS = CASTS | {"detach", "clone", "contiguous", "cpu", "cuda"}
+# a cast inside asks whether it is possible
+_PROBES = frozenset({"raises", "suppress", "warns", "assertRaises", "assertRaisesRegex", "assertWarns"})
 
 
 class Casts:
@@ -96,33 +29,76 @@ class Casts:
         self.module = module
         self.names = names
         self.tracer = tracer
+        self.kinds = Kinds(names, tracer)
 
     def find(self) -> Iterator[Cast]:
         for scope in self.module.scopes.values():
             for stmt in statements(scope.body):
                 match stmt:
-                    case ast.Expr(value=ast.Call(func=ast.Attribute(value=receiver, attr=attr)) as call) if (
-                        attr in CASTS
-                    ):
-                        yield from self._discarded(stmt, call, receiver, scope)
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attr)) as call):
-                        if attr in CASTS:
-                            yield from self._rebound(stmt, name, call, scope)
+                    case ast.Expr(value=ast.Call() as call) if _is_cast(call):
+                        yield from self._discarded(stmt, call, scope)
+                    case ast.Expr(value=ast.ListComp(elt=ast.Call() as call)) if _is_cast(call):
+                        yield from self._discarded(stmt, call, scope)
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                        yield from self._rebound(stmt, name, value, scope)
 
-    # a statement of its own
-
-    def _discarded(self, stmt: ast.Expr, call: ast.Call, receiver: ast.expr, scope: Scope) -> Iterator[Cast]:
+    def _discarded(self, stmt: ast.Expr, call: ast.Call, scope: Scope) -> Iterator[Cast]:
+        assert isinstance(call.func, ast.Attribute)
         context = flow(scope).context.get(stmt)
+        receiver = call.func.value
         if context is None or any(stmt in body.body for body in context.tries):
-            # a cast alone in a `try` asks whether it is possible
             return
-        target = self._loop_target(receiver, stmt, scope)
-        evidence = "a loop over parameters or buffers" if target is not None else self._tensor(receiver, scope)
-        if not evidence:
+        if any(_tail(item.context_expr) in _PROBES for item in context.items):
             return
-        if target is None:
-            target = {ast.Name: Target.LOCAL, ast.Subscript: Target.SUBSCRIPT}.get(type(receiver), Target.OTHER)
-        yield self._cast(stmt, call, receiver, scope, target, evidence, rebinds=False)
+        thing = self.kinds.of(receiver, stmt, scope)
+        if thing is None or not thing.is_tensor or (thing.dtype and thing.dtype == self.kinds.cast_dtype(call, scope)):
+            return
+        listed = isinstance(stmt.value, ast.ListComp)
+        target = Target.OTHER if listed else self._target(receiver, thing, stmt, scope)
+        yield self._cast(stmt, call, receiver, scope, thing, target, rebinds=False)
+
+    def _rebound(self, stmt: ast.Assign, name: str, value: ast.Call, scope: Scope) -> Iterator[Cast]:
+        """`p = p.to(…)` for a loop variable `p` that nothing reads before the loop binds it again."""
+        call, rebuilt = value, False
+        inner = _cast_name(call)
+        if inner is None and value.args and isinstance(value.args[0], ast.Call):
+            call, rebuilt = value.args[0], True
+            inner = _cast_name(call)
+        if inner is None or inner.id != name or (rebuilt and not self._rebuilds(value.func, scope)):
+            return
+        state = flow(scope)
+        made = [b for b in state.bindings.get(name, ()) if b.node is stmt]
+        if name in state.outer or any(state.uses.get(b) for b in made) or self._captured(name, scope):
+            return
+        loops = self.names.bindings(inner, scope)
+        thing = self.kinds.of(inner, stmt, scope)
+        if thing is not None and thing.is_tensor and loops and all(b.kind is Bound.LOOP for b in loops):
+            target = Target.OTHER if rebuilt else _OF_SORT.get(thing.sort, Target.OTHER)
+            yield self._cast(stmt, call, inner, scope, thing, target, rebinds=True)
+
+    def _rebuilds(self, func: ast.expr, scope: Scope) -> bool:
+        paths = (path.rpartition(".") for path in self.names.paths(func, scope))
+        return any(name in ("Parameter", "Buffer") and library.startswith("torch.nn") for library, _, name in paths)
+
+    def _captured(self, name: str, scope: Scope) -> bool:
+        """Whether a nested function or lambda reads a name of this scope; one that binds it itself does not."""
+        for node in flow(scope).nested:
+            inner = self.module.scopes.get(node)
+            own = inner is not None and inner.is_function and name in flow(inner).bindings
+            if not own and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+                return True
+        return False
+
+    def _target(self, receiver: ast.expr, thing: Thing, stmt: ast.stmt, scope: Scope) -> Target:
+        """Where the result of a cast can be kept."""
+        bindings = self.names.bindings(receiver, scope) if isinstance(receiver, ast.Name) else ()
+        local = bool(bindings) and all(b.scope is scope and b.name not in flow(scope).outer for b in bindings)
+        if isinstance(receiver, ast.Subscript) and thing.sort in (Sort.TENSOR, Sort.STATE):
+            base = self.kinds.of(receiver.value, stmt, scope)
+            return Target.SUBSCRIPT if base is None or base.sort is Sort.MAP else Target.OTHER
+        if thing.sort is not Sort.TENSOR and all(b.kind is Bound.LOOP for b in bindings):
+            return _OF_SORT[thing.sort]
+        return Target.LOCAL if local else Target.OTHER
 
     def _cast(
         self,
@@ -130,27 +106,29 @@ class Casts:
         call: ast.Call,
         receiver: ast.expr,
         scope: Scope,
+        thing: Thing,
         target: Target,
-        evidence: str,
         rebinds: bool,
     ) -> Cast:
         assert isinstance(call.func, ast.Attribute)
-        source = self.module.tree.source
-        sharded = self._after(stmt, scope) if target in (Target.PARAMETER, Target.BUFFER) else None
+        tree = self.module.tree
+        kept = target in (Target.PARAMETER, Target.BUFFER)
+        sharded = self._precedes(stmt, scope, 0) if kept else None
         return Cast(
-            span=self.module.tree.span(stmt),
+            span=tree.span(stmt),
             target=target,
-            receiver=source(receiver),
-            receiver_span=self.module.tree.span(receiver),
+            receiver=tree.source(receiver),
+            receiver_span=tree.span(receiver),
             method=call.func.attr,
-            what=source(call).removeprefix(source(receiver)),
-            evidence=evidence,
-            evidence_location=self.module.at(receiver),
-            moves_only=self._moves_only(call, scope),
+            what=tree.source(call).removeprefix(tree.source(receiver)),
+            evidence=thing.why,
+            evidence_location=thing.at or self.module.at(receiver),
+            moves_only=self._moves_only(call, stmt, scope),
             rebinds=rebinds,
             read_later=self._read_later(receiver, stmt, scope),
             after_sharding=sharded[0] if sharded else None,
             after_name=sharded[1] if sharded else "",
+            whole=self._whole(stmt, call, receiver, scope) if sharded else None,
         )
 
     def _read_later(self, receiver: ast.expr, stmt: ast.stmt, scope: Scope) -> bool:
@@ -159,147 +137,110 @@ class Casts:
         if not isinstance(receiver, ast.Name):
             return False
         state = flow(scope)
+        if self._captured(receiver.id, scope):
+            return True
+        own = set(ast.walk(stmt))
         place = (stmt.end_lineno or 0, stmt.end_col_offset or 0)
-        looped = bool(state.context[stmt].loops)
-        own = {id(n) for n in ast.walk(stmt)}
-        uses = [u for b in self.names.bindings(receiver, scope) for u in state.uses.get(b, ()) if id(u) not in own]
-        return any(looped or (u.lineno, u.col_offset) > place for u in uses)
+        for binding in self.names.bindings(receiver, scope):
+            # a loop brings every use in its body round again, unless it binds the name anew
+            again = [loop for loop in state.context[stmt].loops if loop is not binding.node]
+            for use in state.uses.get(binding, ()):
+                round_again = any(loop.lineno <= use.lineno <= (loop.end_lineno or 0) for loop in again)
+                if use not in own and ((use.lineno, use.col_offset) > place or round_again):
+                    return True
+        return False
 
-    def _moves_only(self, call: ast.Call, scope: Scope) -> bool:
-        assert isinstance(call.func, ast.Attribute)
-        if call.func.attr != "to":
+    def _moves_only(self, call: ast.Call, stmt: ast.stmt, scope: Scope) -> bool:
+        if _tail(call) != "to" or any(k.arg in ("dtype", "other", None) for k in call.keywords):
             return False
         for argument in (*call.args, *(k.value for k in call.keywords)):
             value = self.tracer.value(argument, scope)
             if any(o.kind in (Kind.DTYPE, Kind.DERIVED) or o.role is not None for o in value.origins):
                 return False
-            if "dtype" in ast.unparse(argument):
+            if "dtype" in ast.unparse(argument) or self.kinds.of(argument, stmt, scope) is not None:
                 return False
-        return all(k.arg != "dtype" for k in call.keywords) and not any(k.arg is None for k in call.keywords)
+        return True
 
-    # loops over parameters
-
-    def _rebound(self, stmt: ast.Assign, name: str, call: ast.Call, scope: Scope) -> Iterator[Cast]:
-        assert isinstance(call.func, ast.Attribute)
-        receiver = call.func.value
-        inner = receiver.value if isinstance(receiver, ast.Attribute) and receiver.attr == "data" else receiver
-        if not isinstance(inner, ast.Name) or inner.id != name:
-            return
-        state = flow(scope)
-        target = self._loop_target(inner, stmt, scope)
-        made = [b for b in state.bindings.get(name, ()) if b.node is stmt]
-        if target is None or name in state.captured or name in state.outer or any(state.uses.get(b) for b in made):
-            return
-        yield self._cast(stmt, call, inner, scope, target, "a loop over parameters or buffers", rebinds=True)
-
-    def _loop_target(self, node: ast.expr, stmt: ast.stmt, scope: Scope) -> Target | None:
-        """What a loop variable stands for, when the loop goes over the parameters or buffers of a module."""
-        if isinstance(node, ast.Attribute) and node.attr == "data":
-            node = node.value
-        if not isinstance(node, ast.Name) or stmt not in flow(scope).context:
+    def _whole(self, stmt: ast.stmt, call: ast.Call, receiver: ast.expr, scope: Scope) -> tuple[Span, str] | None:
+        """The loop as one cast of its module, when it does nothing else and leaves out no parameter."""
+        loops = flow(scope).context[stmt].loops
+        if not loops or not isinstance(loops[-1], ast.For) or loops[-1].body != [stmt] or loops[-1].orelse:
             return None
-        found = {self._iterates(b) for b in self.names.bindings(node, scope)}
-        return found.pop() if len(found) == 1 else None
-
-    def _iterates(self, binding: Binding) -> Target | None:
-        if binding.kind is not Bound.LOOP or binding.value is None:
-            return None
-        value = binding.value
-        while isinstance(value, ast.Call) and value.args and isinstance(value.func, ast.Name):
-            # list(…), tuple(…), enumerate(…) hand the same elements on
-            value = value.args[0]
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-            return None
-        kind = {**_PARAMETERS, **_BUFFERS}.get(value.func.attr)
-        named = value.func.attr.startswith("named_")
-        return kind if not named or binding.path[-1:] == (1,) else None
-
-    # evidence
-
-    def _tensor(self, node: ast.expr, scope: Scope, depth: int = 0) -> str:
-        """Why an expression is a tensor; empty when it may be something else."""
-        if depth > 6:
-            return ""
-        match node:
-            case ast.Name():
-                bindings = self.names.bindings(node, scope)
-                reasons = [self._tensor_binding(b, depth) for b in bindings]
-                return reasons[0] if reasons and all(reasons) else ""
-            case ast.Attribute(value=base, attr="data" | "grad" | "T" | "mT"):
-                return self._tensor(base, scope, depth + 1)
-            case ast.Subscript(value=base):
-                return self._tensor(base, scope, depth + 1)
-            case ast.BinOp(left=left, right=right):
-                return self._tensor(left, scope, depth + 1) or self._tensor(right, scope, depth + 1)
-            case ast.Call(func=func):
-                for symbol in self.names.symbols(func, scope):
-                    if isinstance(symbol, External):
-                        library, _, name = symbol.path.rpartition(".")
-                        if (library == "torch" and name in _MAKERS) or library == "torch.nn.functional":
-                            return f"the result of `{symbol.path}`"
-                if isinstance(func, ast.Attribute):
-                    if func.attr in _METHODS:
-                        return f"the result of `.{func.attr}(…)`"
-                    if func.attr in CASTS | {"sum", "mean", "to", "cuda", "cpu", "expand", "repeat"}:
-                        return self._tensor(func.value, scope, depth + 1)
-        return ""
-
-    def _tensor_binding(self, binding: Binding, depth: int) -> str:
-        if binding.annotation is not None:
-            paths = self.names.paths(binding.annotation, binding.scope)
-            if any(p in ("torch.Tensor", "torch.FloatTensor", "torch.nn.Parameter", "torch.LongTensor") for p in paths):
-                return "its annotation"
-        if binding.kind is Bound.ASSIGN and binding.value is not None and not binding.path:
-            return self._tensor(binding.value, binding.scope, depth + 1)
-        if binding.kind is Bound.LOOP and self._iterates(binding) is not None:
-            return "a loop over parameters or buffers"
-        return ""
+        loop, tree = loops[-1], self.module.tree
+        match loop.iter:
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="parameters" | "named_parameters"), args=[], keywords=[]
+            ):
+                bound = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+                read = {n.id for a in (*call.args, *call.keywords) for n in ast.walk(a) if isinstance(n, ast.Name)}
+                plain = isinstance(call.func, ast.Attribute) and call.func.value is receiver
+                if plain and not bound & read and _tail(call) != "type_as" and "#" not in tree.source(loop):
+                    return tree.span(loop), tree.source(owner) + tree.source(call).removeprefix(tree.source(receiver))
+        return None
 
     # order
 
-    def _after(self, stmt: ast.stmt, scope: Scope) -> tuple[Location, str] | None:
-        """The call before a loop that shards, builds an optimizer or runs a backward: in this function or in its caller."""
-        context = flow(scope).context[stmt]
-        start = context.loops[0] if context.loops else stmt
-        found = self._shards_before(start, scope)
-        if (
-            found is not None
-            or not isinstance(scope.node, Function)
-            or not scope.node.args.args
-            or defaults(scope.node)
-        ):
-            return found
-        for caller in self.module.functions():
-            for other in statements(caller.body):
-                for node in expressions(other):
-                    if isinstance(node, ast.Call) and scope in self.names.symbols(node.func, caller):
-                        found = self._shards_before(other, caller)
-                        if found is not None:
-                            return found
-        return None
-
-    def _shards_before(self, stmt: ast.stmt, scope: Scope) -> tuple[Location, str] | None:
+    def _precedes(self, stmt: ast.stmt, scope: Scope, depth: int) -> tuple[Location, str] | None:
+        """A call that shards, builds an optimizer or runs a backward, before a statement or before its function is called."""
         order = flow(scope).order
+        loops = flow(scope).context[stmt].loops if stmt in flow(scope).context else ()
+        start = order.get(loops[0] if loops else stmt, 0)
         last: tuple[Location, str] | None = None
         for other, index in order.items():
-            if index >= order.get(stmt, 0):
-                continue
-            for node in expressions(other):
+            for node in expressions(other) if index < start else ():
                 if isinstance(node, ast.Call) and self._shards(node, scope, 0):
-                    last = (self.module.at(node), self.module.tree.source(node.func))
+                    last = (scope.module.at(node), scope.module.tree.source(node.func))
+        if last is not None or depth > 2 or not scope.is_function:
+            return last
+        outside = scope.parent is scope.module.scope
+        for module in self.names.modules.mentioning(scope.name) if outside else (scope.module,):
+            for caller in module.scopes.values():
+                for other in statements(caller.body):
+                    for node in expressions(other):
+                        if isinstance(node, ast.Call) and _tail(node) == scope.name:
+                            if scope is not caller and scope in self.names.callees(node.func, caller):
+                                last = last or self._precedes(other, caller, depth + 1)
         return last
 
     def _shards(self, node: ast.Call, scope: Scope, depth: int) -> bool:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+        if _tail(node) == "backward":
             return True
         for symbol in self.names.symbols(node.func, scope):
             if isinstance(symbol, External):
                 call = self.tracer.calls.get(symbol.path)
                 if call is not None and call.kind in ("shard", "optimizer"):
                     return True
-            elif depth == 0 and isinstance(symbol.node, Function):
+            elif depth < 2 and isinstance(symbol.node, Function):
                 for stmt in statements(symbol.body):
                     for inner in expressions(stmt):
-                        if isinstance(inner, ast.Call) and self._shards(inner, symbol, 1):
+                        if isinstance(inner, ast.Call) and self._shards(inner, symbol, depth + 1):
                             return True
         return False
+
+
+_OF_SORT = {
+    Sort.PARAMETER: Target.PARAMETER,
+    Sort.BUFFER: Target.BUFFER,
+    Sort.STATE: Target.STATE,
+}
+
+
+def _is_cast(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in CASTS
+
+
+def _cast_name(call: ast.expr) -> ast.Name | None:
+    """The name that a chain of casts and moves starts from, when there is a cast among them."""
+    found = False
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _STEPS:
+        found |= call.func.attr in CASTS
+        call = call.func.value
+        if isinstance(call, ast.Attribute) and call.attr == "data":
+            call = call.value
+    return call if found and isinstance(call, ast.Name) else None
+
+
+def _tail(node: ast.expr) -> str:
+    """The last name of what a call calls."""
+    func = node.func if isinstance(node, ast.Call) else node
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

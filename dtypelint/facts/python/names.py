@@ -31,6 +31,7 @@ class Modules(Protocol):
     """What finds the modules of the project: see `project.Project`."""
 
     def find(self, dotted: str, importer: Module) -> Module | None: ...
+    def mentioning(self, word: str) -> Iterator[Module]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
