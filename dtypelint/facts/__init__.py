@@ -364,6 +364,7 @@ class Trace:
     """The events of a function in their order, those of the functions that it calls in their place.
 
     An unordered trace holds the events of the methods of a class that nothing in the class calls: a framework does.
+    `scales` says that the file names a loss scaler at all.
     """
 
     function: str
@@ -371,6 +372,7 @@ class Trace:
     events: tuple[Event, ...]
     called: bool = False
     ordered: bool = True
+    scales: bool = False
 
     def of(self, *actions: Action) -> tuple[Event, ...]:
         return tuple(e for e in self.events if e.action in actions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dtypelint.facts import Branch, Event, Facts, Kind, Sink
+from dtypelint.facts import Branch, Event, Facts, Kind
 from dtypelint.finding import Edit, Fix, Location, Safety, Span
 
 _PRECISION = re.compile(
@@ -23,14 +23,14 @@ def shares(event: Event, other: Event) -> bool:
     return event.meets(other) and (event.sides(other) or not (chosen(event, other) and chosen(other, event)))
 
 
-def scaler_of(facts: Facts, event: Event) -> Sink | None:
-    """The call in this file that built the scaler of an event."""
-    return next((s for s in facts.of("scaler") if event.made is not None and s.location == event.made), None)
-
-
 def disabled(facts: Facts, event: Event) -> bool:
     """Whether the scaler of an event is switched off by a literal."""
-    sink = scaler_of(facts, event)
+    return event.made is not None and disabled_call(facts, event.made)
+
+
+def disabled_call(facts: Facts, made: Location) -> bool:
+    """Whether the call at a place makes a scaler that is switched off by a literal."""
+    sink = next((s for s in facts.of("scaler") if s.location == made), None)
     enabled = sink.get("enabled") if sink is not None else None
     return enabled is not None and all(o.kind is Kind.BOOL and o.text == "False" for o in enabled.value.origins)
 

@@ -22,8 +22,9 @@ _DEPTH = 4
 _MOST = 400
 # a file without these words has no training step
 _WORTH = re.compile(rb"backward|caler\b")
+_SCALES = re.compile(rb"GradScaler|(?:grad|loss|amp)_?scal|\bscaler\b|_scaler\b", re.IGNORECASE)
 # calls into other files are followed only where their name speaks of a step
-_STEPS = re.compile(r"clip|grad|step|backward|scal|update|optim|norm", re.IGNORECASE)
+_STEPS = re.compile(r"clip|grad|step|backward|scal|update|optim|norm|fsdp|shard|wrap", re.IGNORECASE)
 _CLIPS = re.compile(r"^(?:dispatch_)?clip_grad(?:ient)?s?(?:_norm|_value)?_?$|^clip_grads_with_norm_$")
 _KINDS = {
     "clip": Action.CLIP,
@@ -48,6 +49,7 @@ class Events:
     def find(self) -> Iterator[Trace]:
         if not _WORTH.search(self.module.tree.data):
             return
+        scales = _SCALES.search(self.module.tree.data) is not None
         found: list[tuple[Scope, tuple[Event, ...]]] = []
         for scope in (self.module.scope, *self.module.functions()):
             events = tuple(self._walk(Frame(scope)))
@@ -56,11 +58,12 @@ class Events:
         for scope, events in found:
             owner = scope.owner
             cls = owner.name if owner is not None else ""
-            yield Trace(scope.name, cls, events, scope.node in self._inlined)
+            yield Trace(scope.name, cls, events, scope.node in self._inlined, scales=scales)
         for cls_scope in self.module.classes():
             free = list(self._free(cls_scope))
             if len(free) > 1:
-                yield Trace("", cls_scope.name, tuple(e for events in free for e in events), ordered=False)
+                together = tuple(e for events in free for e in events)
+                yield Trace("", cls_scope.name, together, ordered=False, scales=scales)
 
     def _free(self, cls: Scope) -> Iterator[tuple[Event, ...]]:
         """The events of the methods of a class and its bases that no other method calls."""
@@ -173,7 +176,9 @@ class Events:
         if depth > _DEPTH:
             return None
         match node:
-            case ast.Call(func=ast.Attribute(value=base, attr="scale"), args=[_, *_]):
+            case ast.Call(func=ast.Attribute(value=base, attr="scale"), args=[_, *_]) if self.what.is_scaler(
+                base, frame
+            ):
                 return base, frame
             case ast.Call(func=ast.Attribute(value=inner)):
                 return self._scaled(inner, frame, depth + 1)

@@ -14,7 +14,7 @@ from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
-_SCALER = re.compile(r"(?:^|_)(?:grad_?|loss_?|amp_?)*scaler$", re.IGNORECASE)
+_SCALER = re.compile(r"(?:^|_)(?:grad|loss|amp)?_?scaler(?:_\w+)?$", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"opt", re.IGNORECASE)
 _OWNERS = re.compile(r"(?:accelerator|fabric|engine|booster|strategy|trainer)$", re.IGNORECASE)
 
