@@ -70,5 +70,6 @@ def _fix(facts: Facts, scaler: Event) -> tuple[Fix | None, str | None]:
             edits.append(Edit(Location(path, Span(at, at)), f"{argument.name}="))
     if known is None:
         text = "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler"
-        edits.insert(0, insert_before(scaler, text))
+        blank = "\r\n" if scaler.lead.startswith("\r") else "\n"
+        edits.insert(0, insert_before(scaler, text + blank))
     return Fix("take `ShardedGradScaler`", Safety.UNSAFE, tuple(edits)), None
