@@ -11,12 +11,15 @@ from dtypelint.examiner import Examiner, Outcome
 from dtypelint.files import File, Walk
 from dtypelint.finding import Report
 from dtypelint.knowledge import Knowledge
+from dtypelint.places import Places
 from dtypelint.settings import Configuration, Flags
+from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dtypelint.examiner import Found, Place
+    from dtypelint.source import Source
 
 FEW = 20
 LIMIT = 300.0
@@ -43,6 +46,19 @@ def run(paths: Iterable[Path], options: Options) -> Report:
     examiner = Examiner(rules, files, overlay, ignores=options.ignores, prefilter=options.prefilter)
     candidates = [file for file in files if examiner.worth_reading(file)]
     return _report(_outcomes(examiner, candidates, options.jobs), len(files))
+
+
+def reader(options: Options) -> Callable[[str], Source | None]:
+    """Reads a file by the path of a finding; None where it is not to be had."""
+    places = Places({Path(os.path.abspath(options.stdin[0])): options.stdin[1]} if options.stdin else {})
+
+    def read(path: str) -> Source | None:
+        try:
+            return places.source(Path(os.path.abspath(path)))
+        except (OSError, Unreadable):
+            return None
+
+    return read
 
 
 def cores() -> int:

@@ -50,6 +50,11 @@ class Rule:
         """Whether the tool reports it about itself and its comments: no check yields it."""
         return self.code.startswith("DTL0")
 
+    @property
+    def prose(self) -> str:
+        """What the page says between its metadata and its examples."""
+        return self.page.partition("```toml\n")[2].partition("\n```\n")[2].partition("\n## ")[0].strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Library:

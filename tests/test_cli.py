@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import dtypelint
 from dtypelint import engine
 from dtypelint.cli import common, main
+from dtypelint.cli.reporting import FORMATS
 
 HERE = Path(__file__).parent.parent
 
@@ -55,7 +56,7 @@ def test_check_without_findings(tree: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (0, "no findings in 1 file\n", "")
 
 
-@pytest.mark.parametrize("output", ["text", "concise", "json", "github"])
+@pytest.mark.parametrize("output", FORMATS)
 @pytest.mark.parametrize(
     ("args", "status"),
     [(["a.py"], 1), (["b.py"], 0), (["--fail-on", "never", "a.py"], 0), (["--exit-zero", "a.py"], 0), (["low.py"], 0)],
@@ -93,6 +94,53 @@ def test_excludes(tree: Path) -> None:
     assert as_json("--exclude", "a.py", "a.py") == ["DTL101", "DTL102", "DTL102"]
     result = call("check", "--exclude", "a.py,b.py", "--force-exclude", "a.py", "b.py")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "dtypelint: no files to check\n")
+
+
+def test_one_run_writes_several_reports(tree: Path) -> None:
+    result = call("check", "--output", "sarif=out.sarif", "--output=markdown=out.md", "--output", "text=out=1.txt")
+    assert result.exit_code == 1
+    assert result.stdout == (tree / "out=1.txt").read_text()
+    assert len(json.loads((tree / "out.sarif").read_text())["runs"][0]["results"]) == 3
+    assert (tree / "out.md").read_text().startswith("## dtypelint: 1 error, 1 warning, 1 note in 3 files")
+
+
+def test_a_report_without_files_is_a_report(house: Path, work: Path) -> None:
+    assert call("check", "--output", "junit=out.xml", "--quiet", "--format", "concise").exit_code == 0
+    assert 'name="0 files without findings"' in (work / "out.xml").read_text()
+
+
+@pytest.mark.parametrize("value", ["xml=a", "json", "json=", "=a", ""])
+def test_an_output_is_a_format_and_a_file(tree: Path, value: str) -> None:
+    result = call("check", "--output", value)
+    assert result.exit_code == 2
+    assert f"`{value}` is not FORMAT=FILE; the formats are text, concise, json" in " ".join(result.stderr.split())
+
+
+def test_an_output_that_cannot_be_written(tree: Path) -> None:
+    result = call("check", "--output", "json=no/where.json")
+    assert result.exit_code == 2
+    assert "--output json=no/where.json: cannot be written: No such file or directory" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "count"),
+    [
+        ([], "true", 3),
+        (["--format", "concise"], "true", 3),
+        ([], "", 0),
+        (["--annotate"], "", 3),
+        (["--no-annotate"], "true", 0),
+        (["--format", "json"], "true", 0),
+        (["b.py"], "true", 0),
+    ],
+)
+def test_annotations_follow_the_text_in_github_actions(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], environment: str, count: int
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", environment)
+    lines = call("check", *args).stdout.splitlines()
+    assert sum(line.startswith(("::error", "::warning", "::notice")) for line in lines) == count
+    assert (lines[-1] == "::endgroup::") is bool(count)
 
 
 def test_no_files_is_no_failure(house: Path, work: Path) -> None:
@@ -281,7 +329,7 @@ def process(*args: str, cwd: Path, stdin: bytes = b"", **env: str) -> subprocess
         cwd=cwd,
         input=stdin,
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(HERE), **env},
+        env={**os.environ, "GITHUB_ACTIONS": "", "PYTHONPATH": str(HERE), **env},
     )
 
 
@@ -294,6 +342,7 @@ def test_it_is_a_module(tmp_path: Path) -> None:
 HEAVY = """
 import sys
 from dtypelint.cli import common, main
+from dtypelint.cli.reporting import FORMATS
 try:
     main(sys.argv[1:], prog_name="dtypelint")
 finally:

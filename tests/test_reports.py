@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dtypelint.finding import Confidence, Edit, Finding, Fix, Location, Note, Position, Report, Safety, Severity, Span
 from dtypelint.knowledge import Rule
 from dtypelint.languages import Language
-from dtypelint.reports import data, github, table, text
+from dtypelint.reports import data, github, junit, markdown, table, text
 from dtypelint.reports.escape import columns, visible, width
+from dtypelint.reports.surroundings import Surroundings, base
 
 PLAIN = Finding(
     code="DTL205",
@@ -55,6 +56,7 @@ UNSAFE = replace(FULL, fix=Fix("d", Safety.UNSAFE, ()), fix_positions=())
 HELD = replace(PLAIN, severity=Severity.NOTE, fix_withheld="two settings are in reach", url="")
 REPORT = Report((FULL, PLAIN, HELD), files=14, hidden=3, failed=True)
 CLEAN = Report((), files=1)
+AROUND = Surroundings(Path.cwd())
 
 
 def test_the_text() -> None:
@@ -213,7 +215,7 @@ HOSTILE = "a\x1b]0;title\x07\u202eevil\u2066\x9b31m\r\n::error::x\u200b\ud800%0A
 
 
 @pytest.mark.parametrize("field", ["message", "source", "path", "note", "fix", "withheld"])
-@pytest.mark.parametrize("output", ["text", "color", "concise", "json", "github"])
+@pytest.mark.parametrize("output", ["text", "color", "concise", "json", "github", "junit", "markdown"])
 def test_nothing_from_a_checked_file_moves_the_cursor(field: str, output: str) -> None:
     position = Position(HOSTILE if field == "path" else "a.py", 1, 1, 1, 2)
     assert FULL.fix
@@ -228,9 +230,13 @@ def test_nothing_from_a_checked_file_moves_the_cursor(field: str, output: str) -
     )
     report = Report((found,), 1)
     if output == "json":
-        shown = data.render(report)
+        shown = data.render(report, AROUND)
+    elif output == "junit":
+        shown = junit.render(report, AROUND)
+    elif output == "markdown":
+        shown = markdown.render(report, AROUND)
     elif output == "github":
-        shown = github.render(report)
+        shown = github.render(report, AROUND)
         assert shown.count("\n") == 1
     else:
         render = text.concise if output == "concise" else text.render
@@ -263,15 +269,15 @@ def test_the_json_is_what_its_schema_says() -> None:
     schema = json.loads((files("dtypelint") / "schema" / "findings.schema.json").read_text(encoding="utf-8"))
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
-    document = json.loads(data.render(REPORT))
+    document = json.loads(data.render(REPORT, AROUND))
     validator.validate(document)
-    validator.validate(json.loads(data.render(CLEAN)))
+    validator.validate(json.loads(data.render(CLEAN, AROUND)))
     document["findings"][0]["surprise"] = 1
     assert not validator.is_valid(document)
 
 
 def test_the_json() -> None:
-    document = json.loads(data.render(REPORT))
+    document = json.loads(data.render(REPORT, AROUND))
     assert document["version"] == 1
     assert document["summary"] == {
         "files": 14,
@@ -348,7 +354,7 @@ def unescape(value: str, *, property: bool = False) -> str:  # noqa: A002
 
 
 def test_annotations() -> None:
-    full, plain, held = (parse_command(line) for line in github.render(REPORT).splitlines())
+    full, plain, held = (parse_command(line) for line in github.render(REPORT, AROUND).splitlines())
     assert full == (
         "error",
         {"file": "pkg/shard.py", "line": "9", "endline": "11", "title": "dtypelint DTL101: dropped-policy-dtype"},
@@ -373,13 +379,13 @@ def test_annotations() -> None:
 @given(st.text(alphabet="a,:%0A2C3D\\ é=", max_size=40), st.text(alphabet="a,:%0A=é/", min_size=1, max_size=20))
 def test_an_annotation_survives_the_runner(message: str, path: str) -> None:
     found = replace(PLAIN, message=message, url="", position=replace(PLAIN.position, path=path))
-    (line,) = github.render(Report((found,), 1)).splitlines()
+    (line,) = github.render(Report((found,), 1), AROUND).splitlines()
     _, properties, read = parse_command(line)
-    assert (properties["file"], read) == (path, message)
+    assert (properties["file"], read) == (AROUND.path(path), message)
 
 
 def test_an_annotation_is_as_long_as_the_runner_allows() -> None:
-    line = github.render(Report((replace(PLAIN, message="é%" * 5000),), 1))
+    line = github.render(Report((replace(PLAIN, message="é%" * 5000),), 1), AROUND)
     assert len(parse_command(line.rstrip("\n"))[2]) == 4096
 
 
@@ -388,7 +394,8 @@ def test_annotations_are_relative_to_the_workspace(work: Path, monkeypatch: pyte
     monkeypatch.chdir(work / "sub")
     places = {}
     for workspace in (None, str(work), str(work / "other")):
-        line = github.render(Report((FULL,), 1), workspace).rstrip("\n")
+        environment = {"GITHUB_WORKSPACE": workspace} if workspace else {}
+        line = github.render(Report((FULL,), 1), Surroundings(base(environment))).rstrip("\n")
         places[workspace] = parse_command(line)[1]["file"]
         assert ("sub/config.py:104" in line) is (workspace == str(work))
     assert list(places.values()) == ["pkg/shard.py", "sub/pkg/shard.py", "pkg/shard.py"]

@@ -7,23 +7,16 @@ from typing import Any
 
 import click
 
-from dtypelint.cli import common
-from dtypelint.cli.common import checking, finish, guarded, inputs, options, render, write
+from dtypelint.cli.common import checking, finish, guarded, inputs, options
+from dtypelint.cli.reporting import emit, reporting
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
-@click.option(
-    "--format", "output", type=click.Choice(["text", "concise", "json", "github"]), default="text", show_default=True
-)
-@click.option("--statistics", "counts", is_flag=True, help="Count the findings of each rule (text and concise).")
-@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
-@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
+@reporting
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
-def check(
-    paths: tuple[Path, ...], output: str, counts: bool, quiet: bool, no_color: bool, exit_zero: bool, **values: Any
-) -> None:
+def check(paths: tuple[Path, ...], exit_zero: bool, **values: Any) -> None:
     """Check files and folders (`.` by default; `-` reads the standard input).
 
     Exit status: 0 no findings at or above --fail-on, 1 findings, 2 usage or internal error.
@@ -33,9 +26,7 @@ def check(
         from dtypelint.engine import run
 
         chosen, stdin = inputs(paths)
-        report = run(chosen, options(values, stdin=stdin))
-        if not report.files and not quiet:
-            write("dtypelint: no files to check\n", err=True)
-        if report.files or output == "json":
-            write(render(report, output, colored=common.color(no_color), quiet=quiet, counts=counts))
+        asked = options(values, stdin=stdin)
+        report = run(chosen, asked)
+        emit(report, values, asked)
         finish(report, traceback=traceback, exit_zero=exit_zero)

@@ -134,25 +134,6 @@ def color(no_color: bool) -> bool:
     return not (no_color or os.environ.get("NO_COLOR")) and sys.stdout.isatty()
 
 
-def render(report: Report, output: str, *, colored: bool, quiet: bool, counts: bool) -> str:
-    """The report in a format."""
-    if output == "json":
-        from dtypelint.reports import data
-
-        return data.render(report)
-    if output == "github":
-        from dtypelint.reports import github
-
-        return github.render(report, os.environ.get("GITHUB_WORKSPACE"))
-    from dtypelint.reports import text
-
-    if counts:
-        return text.statistics(report, color=colored, summary=not quiet)
-    if output == "concise":
-        return text.concise(report, color=colored, summary=not quiet)
-    return text.render(report, color=colored, summary=not quiet)
-
-
 def finish(report: Report, *, traceback: bool, exit_zero: bool) -> None:
     """End with the exit status of a report."""
     if traceback:

@@ -12,15 +12,16 @@ from dtypelint.knowledge import rule_url
 if TYPE_CHECKING:
     from dtypelint.finding import Finding, Fix, Position, Report
     from dtypelint.knowledge import Rule
+    from dtypelint.reports.surroundings import Surroundings
 
 VERSION = 1
 
 
-def render(report: Report) -> str:
+def render(report: Report, _around: Surroundings) -> str:
     """The whole report."""
     document = {
         "version": VERSION,
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding(item) for item in report.findings],
         "summary": {
             "files": report.files,
             "errors": report.count(Severity.ERROR),
@@ -30,7 +31,7 @@ def render(report: Report) -> str:
             "fixable_unsafe": report.fixable(Safety.UNSAFE),
             "hidden": report.hidden,
             "internal_errors": len(report.internal),
-            "rules": dict(sorted(Counter(finding.code for finding in report.findings).items())),
+            "rules": dict(sorted(Counter(item.code for item in report.findings).items())),
         },
     }
     return json.dumps(document, indent=2) + "\n"
@@ -72,7 +73,8 @@ def _span(position: Position) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding(finding: Finding) -> dict[str, Any]:
+    """A finding as `schema/findings.schema.json` describes it."""
     return {
         "code": finding.code,
         "name": finding.name,

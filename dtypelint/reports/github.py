@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from dtypelint.finding import Severity
+from dtypelint.finding import Confidence, Severity
 from dtypelint.reports.escape import visible
+from dtypelint.reports.text import number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dtypelint.finding import Finding, Report
+    from dtypelint.reports.surroundings import Surroundings
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-# actions/runner: `_maxIssueMessageLength`
+# actions/runner: `_maxIssueMessageLength`, and the annotations of each kind that a step may make
 LONGEST = 4096
+SLOTS = 10
 
 
-def render(report: Report, workspace: str | None = None) -> str:
-    """One command for each finding; paths are relative to the workspace, or to the working folder without one."""
-    return "".join(f"{_command(finding, workspace)}\n" for finding in report.findings)
+def render(report: Report, around: Surroundings) -> str:
+    """One command for each finding that gets a slot, and one that counts the others; paths are relative to the checkout."""
+    shown = chosen(report.findings)
+    lines = [_command(finding, around) for finding in shown]
+    if left := len(report.findings) - len(shown):
+        lines.append(f"::warning title=dtypelint::{number(left, 'more finding')}: see the job summary or the log")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def chosen(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that GitHub can show: of each kind the surest, and each rule of a file before its repetitions.
+
+    Where some have to go, the last warning is kept free for their number.
+    """
+    ranked: dict[Severity, list[Finding]] = {severity: [] for severity in Severity}
+    for finding in _ranked(findings):
+        ranked[finding.severity].append(finding)
+    crowded = any(len(found) > SLOTS for found in ranked.values())
+    slots = {severity: SLOTS - (crowded and severity is Severity.WARNING) for severity in Severity}
+    return [finding for severity, found in ranked.items() for finding in found[: slots[severity]]]
+
+
+def _ranked(findings: Iterable[Finding]) -> list[Finding]:
+    seen: Counter[tuple[str, str]] = Counter()
+    keyed = []
+    sureness = list(Confidence)
+    for finding in findings:
+        key = (finding.position.path, finding.code)
+        keyed.append((sureness.index(finding.confidence), seen[key], finding))
+        seen[key] += 1
+    return [finding for *_, finding in sorted(keyed, key=lambda item: item[:2])]
+
+
+def group(report: Report, around: Surroundings) -> str:
+    """The annotations behind another report, folded away in the log."""
+    commands = render(report, around)
+    return f"::group::dtypelint annotations\n{commands}::endgroup::\n" if commands else ""
 
 
 def escape(text: str) -> str:
@@ -32,10 +70,10 @@ def escape_property(text: str) -> str:
     return escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _command(finding: Finding, workspace: str | None) -> str:
+def _command(finding: Finding, around: Surroundings) -> str:
     place = finding.position
     properties = {
-        "file": visible(_relative(place.path, workspace)),
+        "file": visible(around.path(place.path)),
         "line": str(place.line),
         "endLine": str(place.end_line),
     }
@@ -44,13 +82,13 @@ def _command(finding: Finding, workspace: str | None) -> str:
         properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
     properties["title"] = f"dtypelint {finding.code}: {finding.name}"
     named = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())
-    return f"::{COMMANDS[finding.severity]} {named}::{escape(_message(finding, workspace))}"
+    return f"::{COMMANDS[finding.severity]} {named}::{escape(_message(finding, around))}"
 
 
-def _message(finding: Finding, workspace: str | None) -> str:
+def _message(finding: Finding, around: Surroundings) -> str:
     lines = [visible(finding.message)]
     for note in finding.related:
-        path = visible(_relative(note.position.path, workspace))
+        path = visible(around.path(note.position.path))
         lines.append(f"{path}:{note.position.line}: {visible(note.message)}")
     if finding.fix:
         lines.append(f"fix: {visible(finding.fix.description)} ({finding.fix.safety})")
@@ -59,10 +97,3 @@ def _message(finding: Finding, workspace: str | None) -> str:
     if finding.url:
         lines.append(f"docs: {finding.url}")
     return "\n".join(lines)[:LONGEST]
-
-
-def _relative(path: str, workspace: str | None) -> str:
-    absolute = Path(os.path.abspath(path))
-    if workspace and absolute.is_relative_to(workspace):
-        return absolute.relative_to(workspace).as_posix()
-    return path

@@ -29,35 +29,40 @@ STYLES = {
 def render(report: Report, *, color: bool, summary: bool) -> str:
     """Every finding with its source lines, and the summary."""
     lines: list[Line] = []
-    for finding in report.findings:
-        lines += [*_finding(finding), []]
+    for item in report.findings:
+        lines += [*_finding(item), []]
     if summary:
-        lines.append(_summary(report))
+        lines.append([(totals(report), "path")])
     return paint(lines) if color else plain(lines)
+
+
+def finding(item: Finding) -> str:
+    """One finding with its source lines, without colours."""
+    return plain(_finding(item))
 
 
 def concise(report: Report, *, color: bool, summary: bool) -> str:
     """One line for each finding, and the summary."""
-    lines = [_header(finding) for finding in report.findings]
+    lines = [_header(item) for item in report.findings]
     if summary:
-        lines.append(_summary(report))
+        lines.append([(totals(report), "path")])
     return paint(lines) if color else plain(lines)
 
 
 def statistics(report: Report, *, color: bool, summary: bool) -> str:
     """How often each rule was reported, and the summary."""
-    counts: dict[tuple[str, str, Severity], int] = {}
-    for finding in report.findings:
-        key = (finding.code, finding.name, finding.severity)
-        counts[key] = counts.get(key, 0) + 1
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    size = max((len(str(count)) for count in counts.values()), default=0)
+    found: dict[tuple[str, str, Severity], int] = {}
+    for item in report.findings:
+        key = (item.code, item.name, item.severity)
+        found[key] = found.get(key, 0) + 1
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    size = max((len(str(count)) for count in found.values()), default=0)
     lines: list[Line] = [
         [(f"{count:>{size}}  ", "path"), (f"{code}  {name}  ", ""), (severity.value, severity.value)]
         for (code, name, severity), count in ordered
     ]
     if summary:
-        lines.append(_summary(report))
+        lines.append([(totals(report), "path")])
     return paint(lines) if color else plain(lines)
 
 
@@ -89,41 +94,41 @@ def page(text: str) -> str:
     return capture.get()
 
 
-def _header(finding: Finding) -> Line:
-    place = finding.position
+def _header(item: Finding) -> Line:
+    place = item.position
     return [
         (f"{visible(place.path)}:{place.line}:{place.column}", "path"),
         (": ", ""),
-        (f"{finding.severity}[{finding.code}]", finding.severity.value),
-        (f" {visible(finding.message)}", ""),
+        (f"{item.severity}[{item.code}]", item.severity.value),
+        (f" {visible(item.message)}", ""),
     ]
 
 
-def _finding(finding: Finding) -> Iterator[Line]:
-    yield _header(finding)
-    numbers = [finding.position.end_line, *(note.position.line for note in finding.related)]
+def _finding(item: Finding) -> Iterator[Line]:
+    yield _header(item)
+    numbers = [item.position.end_line, *(note.position.line for note in item.related)]
     size = max(len(str(number)) for number in numbers) + 1
-    if finding.source:
+    if item.source:
         yield gutter(size)
-        yield from snippet(finding.source, finding.position, size, "^", finding.severity.value)
+        yield from snippet(item.source, item.position, size, "^", item.severity.value)
     yield gutter(size)
-    for note in finding.related:
+    for note in item.related:
         place = note.position
         where = f"{visible(place.path)}:{place.line}:{place.column}"
         yield [*gutter(size, sign="="), (f" {where}", "path"), (f": {visible(note.message)}", "")]
         if note.source:
             yield from snippet(note.source, place, size, "-", "related")
             yield gutter(size)
-    for word, text in _help(finding):
+    for word, text in _help(item):
         yield [*gutter(size, sign="="), (f" {word}: ", "help"), (visible(text), "")]
 
 
-def _help(finding: Finding) -> Iterator[tuple[str, str]]:
-    if finding.fix:
-        yield "help", f"{finding.fix.description} ({finding.fix.safety} fix)"
-    if finding.fix_withheld:
-        yield "fix withheld", finding.fix_withheld
-    yield "rule", f"{finding.name}, {finding.url}" if finding.url else finding.name
+def _help(item: Finding) -> Iterator[tuple[str, str]]:
+    if item.fix:
+        yield "help", f"{item.fix.description} ({item.fix.safety} fix)"
+    if item.fix_withheld:
+        yield "fix withheld", item.fix_withheld
+    yield "rule", f"{item.name}, {item.url}" if item.url else item.name
 
 
 def number(count: int, word: str) -> str:
@@ -131,7 +136,8 @@ def number(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _summary(report: Report) -> Line:
+def totals(report: Report) -> str:
+    """The counts of a report."""
     counts = [(severity, report.count(severity)) for severity in Severity]
     found = ", ".join(number(count, severity.value) for severity, count in counts if count) or "no findings"
     parts = [f"{found} in {number(report.files, 'file')}"]
@@ -140,4 +146,4 @@ def _summary(report: Report) -> Line:
         parts.append("fixable: " + ", ".join(f"{count} {safety}" for safety, count in fixable if count))
     if report.hidden:
         parts.append(f"{number(report.hidden, 'pedantic finding')} hidden (--pedantic)")
-    return [("; ".join(parts), "path")]
+    return "; ".join(parts)
