@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LIMIT = 900_000
 TABLE = 300_000
 SPECIAL = re.compile(r"([\\*_\[\]#~|!$@])")
+# a line of a log that GitHub Actions would run
+COMMAND = re.compile(r"^\s*::|##\[")
 LANGUAGES = {"py": "python", "pyi": "python", "ipynb": "python", "yaml": "yaml", "yml": "yaml", "json": "json"}
 HEAD = "| | where | rule | what |\n| --- | --- | --- | --- |\n"
 
@@ -67,7 +69,7 @@ def inline(words: str) -> str:
 
 def fenced(code: str, language: str) -> str:
     """A block of code; its fence is longer than any in it."""
-    lines = [columns(line.rstrip("\r"))[0] for line in code.split("\n")]
+    lines = [COMMAND.sub(r"\\\g<0>", columns(line.rstrip("\r"))[0]) for line in code.split("\n")]
     longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *lines, fence]) + "\n\n"
