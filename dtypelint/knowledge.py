@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.errors import UserError, near
 from dtypelint.finding import Safety, Severity
 from dtypelint.languages import Language
+from dtypelint.schemas import Config, Variable, read_config, read_variables
 from dtypelint.tables import Table, parse
 
 if TYPE_CHECKING:
@@ -175,8 +176,18 @@ def _trigger(table: Table, word: str) -> bytes:
     return word.encode()
 
 
-def read_calls(text: str, file: str) -> tuple[Library, tuple[Call, ...]]:
-    """The library and the calls of one file of `rules/apis/`, or of a user's own file."""
+@dataclass(frozen=True, slots=True)
+class Api:
+    """What one file of `rules/apis/` says, or a user's own."""
+
+    library: Library
+    calls: tuple[Call, ...]
+    configs: tuple[Config, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+
+def read_api(text: str, file: str) -> Api:
+    """One file of `rules/apis/`; an error names file and line."""
     table = parse(text, file)
     about = table.table("library")
     library = Library(about.needed("name"), about.needed("newest"))
@@ -202,8 +213,10 @@ def read_calls(text: str, file: str) -> tuple[Library, tuple[Call, ...]]:
             item.fail(f"`{call.name}` has no paths")
         _check_ranges(item, call.extra)
         calls.append(call)
+    configs = tuple(read_config(item, library.name) for item in table.tables("config"))
+    variables = read_variables(table.table("variables"), library.name)
     table.done()
-    return library, tuple(calls)
+    return Api(library, tuple(calls), configs, variables)
 
 
 def _check_ranges(table: Table, value: Any) -> None:
@@ -259,18 +272,28 @@ class Knowledge:
         return (*((f"rules/apis/{item.name}", item.read_text(encoding="utf-8")) for item in shipped), *own)
 
     @cached_property
-    def _read(self) -> tuple[tuple[Library, tuple[Call, ...]], ...]:
-        return tuple(read_calls(text, file) for file, text in self._files)
+    def _read(self) -> tuple[Api, ...]:
+        return tuple(read_api(text, file) for file, text in self._files)
 
     @cached_property
     def libraries(self) -> Mapping[str, Library]:
         """Libraries by name."""
-        return MappingProxyType({library.name: library for library, _ in self._read})
+        return MappingProxyType({api.library.name: api.library for api in self._read})
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
         """Every call of every library; the user's own come last."""
-        return tuple(call for _, calls in self._read for call in calls)
+        return tuple(call for api in self._read for call in api.calls)
+
+    @cached_property
+    def configs(self) -> tuple[Config, ...]:
+        """The kinds of configuration files; the user's own come first."""
+        return tuple(config for api in reversed(self._read) for config in api.configs)
+
+    @cached_property
+    def variables(self) -> Mapping[str, Variable]:
+        """Environment variables by name."""
+        return MappingProxyType({variable.name: variable for api in self._read for variable in api.variables})
 
     @cached_property
     def by_path(self) -> Mapping[str, Call]:

@@ -49,6 +49,17 @@ class Table:
             self.fail(f"`{self.where}{key}` is missing")
         return value
 
+    def versions(self, key: str = "versions") -> str:
+        """A range of versions; an empty one stands for every release."""
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+        word = self.string(key) or ""
+        try:
+            SpecifierSet(word)
+        except InvalidSpecifier:
+            self.fail(f"`{word}` is no range of versions", key)
+        return word
+
     def flag(self, key: str) -> bool | None:
         """A boolean, or None where the key is missing."""
         value: bool | None = self._take(key, bool, "true or false")

@@ -10,7 +10,7 @@ import pytest
 from dtypelint import knowledge
 from dtypelint.errors import UserError
 from dtypelint.finding import Safety, Severity
-from dtypelint.knowledge import Knowledge, read_calls, read_page, rule_url, rules_dir
+from dtypelint.knowledge import Knowledge, read_api, read_page, rule_url, rules_dir
 
 PAGE = """# `lost-word` (`DTL999`)
 
@@ -110,7 +110,8 @@ def test_a_block_without_an_end_goes_to_the_end() -> None:
 
 
 def test_a_table_gives_calls() -> None:
-    library, (call,) = read_calls(CALLS, "torch.toml")
+    api = read_api(CALLS, "torch.toml")
+    library, (call,) = api.library, api.calls
     assert (library.name, library.newest) == ("torch", "2.13.0")
     assert (call.library, call.kind, call.name, call.family) == ("torch", "policy", "Policy", "fsdp2")
     assert call.paths == ("torch.Policy", "torch.fsdp.Policy")
@@ -138,14 +139,14 @@ def test_a_table_gives_calls() -> None:
 )
 def test_a_table_with_an_unknown_word_is_refused(old: str, new: str, complaint: str) -> None:
     with pytest.raises(UserError) as caught:
-        read_calls(CALLS.replace(old, new), "torch.toml")
+        read_api(CALLS.replace(old, new), "torch.toml")
     assert str(caught.value).startswith("torch.toml:")
     assert complaint in str(caught.value)
 
 
 def test_a_list_of_tables_holds_tables() -> None:
     with pytest.raises(UserError, match="`call` must be a list of tables"):
-        read_calls('call = [1]\n[library]\nname = "x"\nnewest = "1"\n', "own.toml")
+        read_api('call = [1]\n[library]\nname = "x"\nnewest = "1"\n', "own.toml")
 
 
 @pytest.fixture

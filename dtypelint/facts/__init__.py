@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dtypelint.facts.configs import ConfigKey, Fp8Request
     from dtypelint.finding import Edit, Location, Span
     from dtypelint.knowledge import Call
 
@@ -397,6 +398,8 @@ class Facts:
     casts: tuple[Cast, ...] = ()
     mutations: tuple[Mutation, ...] = ()
     traces: tuple[Trace, ...] = ()
+    keys: tuple[ConfigKey, ...] = ()
+    requests: tuple[Fp8Request, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dtypelint.facts import Facts
+from dtypelint.facts.config.tree import Tree
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.module import Module
@@ -16,6 +17,7 @@ from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
+from dtypelint.languages import Language, language
 from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _SOURCE_FOLDERS = ("", "src", "lib", "python")
 class Project:
     """All that is known about the files below a root.
 
-    `files` are the readable Python files, posix and relative to the root; `read` gives a file's decoded text (None when it
+    `files` are the readable files, posix and relative to the root; `read` gives a file's decoded text (None when it
     cannot be had), so that nothing below the engine opens a file; `targets` are the versions to judge for, by library.
     """
 
@@ -38,7 +40,9 @@ class Project:
         targets: Mapping[str, str],
         read: Callable[[str], str | None],
     ) -> None:
-        self.files = frozenset(files)
+        everything = frozenset(files)
+        configs = {path for path in everything if _language(path) is not Language.PYTHON}
+        self.files = everything - configs
         self.knowledge = knowledge
         self.targets = targets
         self.read = read
@@ -46,12 +50,15 @@ class Project:
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
+        self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._folders = frozenset(str(p) for f in self.files for p in PurePosixPath(f).parents)
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a file; `Unreadable` when it cannot be parsed."""
+        if _language(path) is not Language.PYTHON:
+            return self.tree.facts(path)
         module = self.load(path)
         sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
         casts = Casts(module, self.names, self.tracer)
@@ -118,3 +125,7 @@ class Project:
                 if path == importer.path and importer.path.endswith("__init__.py"):
                     return importer
         return None
+
+
+def _language(path: str) -> Language:
+    return language(path.rpartition("/")[2]) or Language.PYTHON

@@ -127,6 +127,6 @@ class _Scanner:
             raise self._fail("does not parse as JSON: a colon is missing")
         else:
             name = top.key.text
-            top.entries.append(Entry(name, top.key.span, node, duplicate=name in top.names))
+            top.entries.append(Entry(name, top.key.span, node, duplicate=name in top.names, quoted=True))
             top.names.add(name)
             top.key, top.colon, top.comma = None, False, True

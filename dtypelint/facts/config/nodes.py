@@ -42,6 +42,7 @@ class Entry:
     value: Node
     shared: bool = False
     duplicate: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,8 @@ class _Maker:
             if isinstance(key, ScalarNode) and key.value == "<<" and key.style is None:
                 merged += self._merged(value)
             elif isinstance(key, ScalarNode):
-                own.append(Entry(key.value, self._span(key), self.node(value), shared, key.value in names))
+                quoted = key.style is not None
+                own.append(Entry(key.value, self._span(key), self.node(value), shared, key.value in names, quoted))
                 names.add(key.value)
         return [*(entry for entry in merged if entry.name not in names), *own]
 

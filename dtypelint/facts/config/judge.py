@@ -1,0 +1,302 @@
+"""Which keys of a document arrive: the document held against the schema of its kind, for the targeted releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from dtypelint.facts import Role
+from dtypelint.facts.config.nodes import Entry, Scalar, Type, mappings
+from dtypelint.facts.config.nodes import Mapping as Map
+from dtypelint.facts.configs import Answer, ConfigKey, Fate
+from dtypelint.facts.roles import Roles
+from dtypelint.facts.targets import Targets
+from dtypelint.finding import Location, Related, Span
+from dtypelint.schemas import Config, Key, Section, Unknown
+
+MISSING = "-"
+
+
+def kind_of(document: Map, configs: tuple[Config, ...]) -> Config | None:
+    """The kind of a document by its keys."""
+    names = document.names
+    return next((config for config in configs if any(names.issuperset(mark) for mark in config.marks)), None)
+
+
+class Judge:
+    """The keys of one document that do not arrive."""
+
+    def __init__(
+        self, path: str, document: Map, config: Config, targets: Targets, roles: Roles, given: Mapping[str, str]
+    ) -> None:
+        self._path = path
+        self._document = document
+        self._config = config
+        self._targets = targets
+        self._roles = roles
+        self._given = given
+
+    def keys(self) -> Iterator[ConfigKey]:
+        """Every key that gets lost, once."""
+        answers = self.answers()
+        deaf = bool(answers) and not any(answer.reads_backend for answer in answers)
+        unused: set[int] = set()
+        for path, mapping in mappings(self._document):
+            section = self._config.section(path)
+            if section is None or id(mapping) in unused:
+                continue
+            if section.needs and mapping.entries:
+                lost = self._unused(path, section)
+                if lost is not None:
+                    yield from lost
+                    continue
+                if deaf:
+                    continue
+            for entry in mapping.entries:
+                yield from self._key(path, mapping, section, entry)
+        yield from self._conflicts()
+
+    def answers(self) -> tuple[Answer, ...]:
+        """What asking for fp8 does, when the document does."""
+        asked = self._top("mixed_precision")
+        if asked is None or asked.lower() != "fp8":
+            return ()
+        return tuple(
+            Answer(self._config.library, each.versions, each.grade == "error", each.backend, each.says)
+            for each in self._config.requests
+            if self._targets.affects(self._config.library, each.versions) and self._applies(each.when)
+        )
+
+    def _top(self, name: str) -> str | None:
+        """The value of a key at the top, as a launch command overrides it; None for an unknown one, `-` for a missing one."""
+        if name in self._given:
+            return self._given[name]
+        return value_of(self._document, name)
+
+    def _unused(self, path: tuple[str, ...], section: Section) -> list[ConfigKey] | None:
+        """The finding about a section that is not used; an empty list where that is unknown, None where it is used."""
+        for name, wanted in section.needs.items():
+            value = self._top(name)
+            if value is not None and value.lower() not in wanted:
+                entry = _entry(self._document, path)
+                assert entry is not None
+                said = f"`{name}` is `{value}`" if value != MISSING else f"`{name}` is not set"
+                other = self._document.get(name)
+                related = (Related(Location(self._path, other.span), f"`{name}` is set here"),) if other else ()
+                key = self._made(
+                    path, entry, Fate.UNREAD, f"is not used: {said}", sure=value != MISSING, related=related
+                )
+                return [key]
+            if value is None:
+                return []
+        return None
+
+    def _key(self, path: tuple[str, ...], mapping: Map, section: Section, entry: Entry) -> Iterator[ConfigKey]:
+        name = entry.name.removeprefix(section.prefix) if section.prefix else entry.name
+        key = section.keys.get(name)
+        here = (*path, entry.name)
+        if key is None:
+            yield from self._unknown(here, section, entry)
+            return
+        if key.instead and not self._is_read(key):
+            prefix = section.prefix if entry.name != name else ""
+            why = f"is not read: the key is `{prefix}{key.instead}`"
+            taken = mapping.get(key.instead) is not None or mapping.get(section.prefix + key.instead) is not None
+            instead = "" if taken else prefix + key.instead
+            yield self._made(here, entry, Fate.UNREAD, why, instead=instead, is_spelling=True)
+            return
+        if not self._is_read(key):
+            versions = " or ".join(reading.versions for reading in key.readings)
+            yield self._made(here, entry, Fate.UNREAD, f"is read by {self._config.library} {versions} only")
+            return
+        unread = self._unread(mapping, section, key, entry)
+        if unread:
+            yield self._made(here, entry, Fate.UNREAD, unread)
+            return
+        yield from self._value(here, key, entry)
+
+    def _is_read(self, key: Key) -> bool:
+        if key.instead and not key.readings:
+            return False
+        return not key.readings or any(self._affects(reading.versions) for reading in key.readings)
+
+    def _affects(self, versions: str) -> bool:
+        return self._targets.affects(self._config.library, versions)
+
+    def _unread(self, mapping: Map, section: Section, key: Key, entry: Entry) -> str:
+        """Why the siblings of a key keep it from being read."""
+        if isinstance(entry.value, Scalar) and entry.value.type is Type.BOOL and not entry.value.on:
+            return ""
+        for name, wanted in key.only.items():
+            sibling = next((n for n in (name, section.prefix + name) if mapping.get(n)), name)
+            value = value_of(mapping, sibling)
+            if value is None or any(value.lower() == word.lower() for word in wanted):
+                continue
+            if MISSING in wanted and len(wanted) == 1:
+                return f"is not read: `{name}` is set"
+            known = {option for each in section.keys.values() for reading in each.readings for option in reading.values}
+            if value.upper() in known or wanted == (MISSING,):
+                return f"is not read: `{name}` is `{value}`"
+        return ""
+
+    def _value(self, here: tuple[str, ...], key: Key, entry: Entry) -> Iterator[ConfigKey]:
+        value = entry.value
+        if not isinstance(value, Scalar) or (value.type is Type.UNKNOWN and not _is_auto(value, key)):
+            return
+        if key.type == "string" and value.type is Type.BOOL and not value.quoted:
+            why = f"is the boolean {'true' if value.on else 'false'} for a loader of YAML"
+            yield self._made(
+                here, entry, Fate.BOOLEAN, why, quotes=value.text.lower() in ("no", "off") and not value.on
+            )
+            return
+        if key.type == "list":
+            yield self._made(here, entry, Fate.REFUSED_VALUE, "must be a list", says=key.says)
+            return
+        for reading in key.readings:
+            if not reading.values or not self._affects(reading.versions):
+                continue
+            word = value.text.lower() if reading.folds else value.text
+            if word not in ([each.lower() for each in reading.values] if reading.folds else reading.values):
+                instead = key.means.get(value.text.lower(), "")
+                known = ", ".join(f"`{each}`" for each in reading.values)
+                yield self._made(
+                    here,
+                    entry,
+                    Fate.REFUSED_VALUE,
+                    f"takes {known}",
+                    says=key.says,
+                    versions=reading.versions,
+                    instead=instead,
+                    is_spelling=instead.lower() == value.text.lower(),
+                )
+                return
+
+    def _unknown(self, here: tuple[str, ...], section: Section, entry: Entry) -> Iterator[ConfigKey]:
+        unknown = next((each for each in section.unknown if self._affects(each.versions)), None)
+        if unknown is None or unknown.does == "open" or not (section.whole or self._speaks(section, entry.name)):
+            return
+        if isinstance(entry.value, Scalar) and entry.value.type is Type.UNKNOWN and not entry.value.text:
+            return
+        yield self._lost(here, section, entry, unknown)
+
+    def _speaks(self, section: Section, name: str) -> bool:
+        """Whether an unknown key speaks of precision, by its words or because a key that does was meant."""
+        if self._roles.role(name) is not None:
+            return True
+        return any(self._roles.role(near) for near in get_close_matches(name, list(section.keys), 1, 0.85))
+
+    def _lost(self, here: tuple[str, ...], section: Section, entry: Entry, unknown: Unknown) -> ConfigKey:
+        near = get_close_matches(entry.name.removeprefix(section.prefix), list(section.keys), 1, 0.75)
+        if near and self._roles.flag(near[0]):
+            near = []  # `bf16`, `fp16` and `fp8` are one letter apart
+        if unknown.does == "refused":
+            where = f"`{'.'.join(here[:-1])}`" if here[1:] else f"the {self._config.name}"
+            why = f"is no key of {where}"
+            fate = Fate.REFUSED_KEY
+        else:
+            why, fate = "is read by nothing", Fate.UNREAD
+        return self._made(
+            here, entry, fate, why, says=unknown.says, versions=unknown.versions, near=near[0] if near else ""
+        )
+
+    def _conflicts(self) -> Iterator[ConfigKey]:
+        for conflict in self._config.conflicts:
+            if not self._targets.affects(conflict.library, conflict.versions) or not self._applies(conflict.when):
+                continue
+            at = (conflict.at, *conflict.when)
+            path, entry = next((p, e) for p in at if (e := _entry(self._document, tuple(p.split(".")))))
+            fate = Fate.CLASH if conflict.effect == "crash" else Fate.OVERRIDDEN
+            related = tuple(
+                Related(Location(self._path, other.span), f"`{name}` is set here")
+                for name in conflict.when
+                if name != path and (other := _entry(self._document, tuple(name.split("."))))
+            )
+            versions = f"{conflict.library} {conflict.versions}" if conflict.versions else ""
+            yield self._made(
+                tuple(path.split(".")),
+                entry,
+                fate,
+                "",
+                says=conflict.says,
+                versions=versions,
+                related=related,
+                is_fp8=True,
+            )
+
+    def _applies(self, when: Mapping[str, tuple[str, ...]]) -> bool:
+        for name, wanted in when.items():
+            value = self._top(name) if "." not in name else value_of(self._document, *name.split("."))
+            if value is None or value.lower() not in [word.lower() for word in wanted]:
+                return False
+        return True
+
+    def _made(
+        self,
+        here: tuple[str, ...],
+        entry: Entry,
+        fate: Fate,
+        why: str,
+        *,
+        says: str = "",
+        versions: str = "",
+        instead: str = "",
+        near: str = "",
+        is_spelling: bool = False,
+        sure: bool = True,
+        quotes: bool = False,
+        related: tuple[Related, ...] = (),
+        is_fp8: bool = False,
+    ) -> ConfigKey:
+        value = entry.value
+        span = value.span
+        if isinstance(value, Scalar) and value.quoted:
+            span = Span(span.start + 1, span.end - 1)
+        if entry.shared:
+            span = entry.span
+        return ConfigKey(
+            path=".".join(here),
+            span=entry.span,
+            value=value.text if isinstance(value, Scalar) else "",
+            type=value.type if isinstance(value, Scalar) else Type.UNKNOWN,
+            value_span=span,
+            fate=fate,
+            kind=self._config.name,
+            why=why,
+            says=says,
+            versions=f"{self._config.library} {versions}" if versions and " " not in versions else versions,
+            instead=instead,
+            near=near,
+            is_spelling=is_spelling,
+            editable=not entry.shared,
+            is_fp8=is_fp8 or self._is_fp8(here),
+            sure=sure,
+            is_quoted=entry.quoted,
+            quotes=quotes,
+            related=related,
+        )
+
+    def _is_fp8(self, here: tuple[str, ...]) -> bool:
+        return any(self._roles.role(name) is Role.FP8 for name in here)
+
+
+def value_of(document: Map, *names: str) -> str | None:
+    """The text of a leaf; `-` where its key is missing, None where it is no plain value."""
+    entry = _entry(document, names)
+    if entry is None:
+        return MISSING
+    value = entry.value
+    if not isinstance(value, Scalar) or value.type is Type.UNKNOWN:
+        return None
+    return value.text if value.type is not Type.BOOL else "true" if value.on else "false"
+
+
+def _entry(document: Map, path: tuple[str, ...]) -> Entry | None:
+    entry = document.get(path[0])
+    for name in path[1:]:
+        entry = entry.value.get(name) if entry and isinstance(entry.value, Map) else None
+    return entry
+
+
+def _is_auto(value: Scalar, key: Key) -> bool:
+    """Whether `auto` stands where only names are taken."""
+    return value.text == "auto" and bool(key.means)
