@@ -18,7 +18,11 @@ def check(facts: Facts) -> Iterator[Hit]:
     for trace in facts.traces:
         for scaler in trace.of(Action.SCALER):
             here = scaler.inner is None and scaler.location.path == facts.path and scaler.location not in seen
-            if not here or scaler.family in (_SHARDED, "cpu") or any(_SHARDING.search(b.text) for b in scaler.path):
+            if (
+                not here
+                or scaler.family in (_SHARDED, "cpu", "own")
+                or any(_SHARDING.search(b.text) for b in scaler.path)
+            ):
                 continue
             other = _sharded(facts, trace, scaler)
             if other is not None and not disabled_call(facts, scaler.location):

@@ -105,7 +105,9 @@ class Events:
             if api.kind != "autocast" and not (api.kind == "clip" and _is_measure(node)):
                 target = self.objects.key(node.args[0], frame) if node.args else ""
                 subject = self._bound(node, stmt, frame)
-                yield self._event(_KINDS[api.kind], node, stmt, frame, subject, target, family=api.family)
+                own = any(isinstance(s, Scope) for s in self.names.symbols(func, frame.scope))
+                family = "own" if own and api.kind == "scaler" else api.family
+                yield self._event(_KINDS[api.kind], node, stmt, frame, subject, target, family=family)
             return
         callees = [s for s in self._callees(func, frame.scope) if isinstance(s.node, Function)]
         if len(callees) == 1 and frame.depth < _DEPTH and callees[0] not in active:

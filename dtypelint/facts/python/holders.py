@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from dtypelint.facts.python.module import Module
-from dtypelint.facts.python.names import External, Names
+from dtypelint.facts.python.names import External, Names, dotted
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.facts.python.trace import Tracer
@@ -73,10 +73,15 @@ class Holders:
         return None
 
     def api(self, func: ast.expr, scope: Scope) -> Call | None:
-        for path in self.names.paths(func, scope):
-            call = self.tracer.calls.get(path)
-            if call is not None:
-                return call
+        """The api that a call uses; a class of the project stands for the api that it is derived from."""
+        for symbol in self.names.symbols(func, scope):
+            paths = [dotted(symbol)]
+            if isinstance(symbol, Scope) and symbol.is_class:
+                paths += self.names.bases(symbol)
+            for path in paths:
+                call = self.tracer.calls.get(path)
+                if call is not None:
+                    return call
         return None
 
     def api_path(self, node: ast.expr, scope: Scope, path: str) -> bool:
