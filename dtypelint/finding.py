@@ -112,7 +112,8 @@ class Note:
 class Finding:
     """A finding as every report prints it; every path in it is posix and relative to the working folder.
 
-    `source` holds the lines of its span; `fix_positions` are the places of the fix's edits, in their order.
+    `source` holds the lines of its span; `fix_positions` are the places of the fix's edits, in their order; `settings`
+    those of the declarations that it names.
     """
 
     code: str
@@ -127,6 +128,7 @@ class Finding:
     fix_positions: tuple[Position, ...] = field(default=())
     fix_withheld: str | None = None
     url: str = ""
+    settings: tuple[Position, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

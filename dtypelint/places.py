@@ -70,6 +70,7 @@ class Places:
             fix_positions=positions,
             fix_withheld=hit.withheld,
             url=rule_url(rule.name),
+            settings=tuple(self._position(root / each.path, each.span) for each in hit.settings),
         )
 
     def line(

@@ -37,15 +37,17 @@ ROOMS: dict[str, set[str]] = {
     "places": {"files", "finding", "knowledge", "source"},
     "examiner": {"facts", "files", "finding", "ignores", "knowledge", "languages", "places", "settings", "source"},
     "engine": {"examiner", "files", "finding", "forks", "knowledge", "places", "settings", "source"},
+    "runtime": {"runtime"},
+    "smoke": {"errors", "facts", "files", "finding", "knowledge", "runtime", "smoke", "source"},
     "reports": {"finding", "knowledge", "reports", "source"},
-    "cli": {"", "cli", "engine", "errors", "finding", "knowledge", "reports", "settings"},
+    "cli": {"", "cli", "engine", "errors", "files", "finding", "knowledge", "reports", "settings", "smoke"},
     "__main__": {"cli"},
 }
 # where heavy or dangerous modules may be imported; nothing else in the package may
 KEEPERS = {
     "libcst": ("facts/python/", "fixer.py"),
     "ruamel": ("facts/config/yaml.py",),
-    "torch": ("smoke/driver.py", "runtime/"),
+    "torch": ("smoke/driver.py", "smoke/probes/", "runtime/"),
     "click": ("cli/",),
     "rich": ("cli/", "reports/text.py"),
     "multiprocessing": ("forks.py",),
@@ -57,7 +59,7 @@ KEEPERS = {
     "requests": (),
     "importlib.util": ("examiner.py",),
     "runpy": (),
-    "subprocess": (),
+    "subprocess": ("smoke/session.py",),
 }
 DANGEROUS = {"eval", "exec", "compile", "__import__", "open", "input", "print"}
 

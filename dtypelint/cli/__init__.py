@@ -8,6 +8,7 @@ from dtypelint import __version__
 from dtypelint.cli.check import check
 from dtypelint.cli.explain import explain
 from dtypelint.cli.rules import rules
+from dtypelint.cli.smoke import smoke
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,5 +17,5 @@ def main() -> None:
     """Find the precision settings that training code asks for and does not get."""
 
 
-for command in (check, explain, rules):
+for command in (check, explain, rules, smoke):
     main.add_command(command)

@@ -1,0 +1,86 @@
+"""`dtypelint smoke`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dtypelint.cli.common import FINDINGS, checking, guarded, inputs, options, stacked, words, write
+from dtypelint.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dtypelint.finding import Finding
+    from dtypelint.settings import Flags
+    from dtypelint.smoke.records import Run
+
+# Options that say where and how long fixes are driven: `prove` reads them.
+driving = stacked(
+    click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True),
+    click.option(
+        "--timeout", type=click.FloatRange(min=1), default=300.0, show_default=True, help="Seconds for the driver."
+    ),
+    click.option(
+        "--python",
+        type=click.Path(path_type=Path),
+        help="The interpreter that has torch, if not the one that runs dtypelint.",
+    ),
+)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@checking
+@driving
+@click.option("--rule", "rule", multiple=True, callback=words, help="Prove the fixes of these rules only.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for what cannot be confirmed here too.")
+@click.option("--format", "output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+def smoke(paths: tuple[Path, ...], rule: tuple[str, ...] | None, strict: bool, output: str, **values: Any) -> None:
+    """Drive the real torch operations before and after each fix, and read their dtypes.
+
+    The code that is checked is not run. Exit status: 0 what is fixed is proven, 1 a fix or a finding is refuted, 2 usage
+    or internal error.
+    """
+    with guarded(traceback=values["traceback"]):
+        from dtypelint.engine import run
+        from dtypelint.smoke import render
+
+        chosen, stdin = inputs(paths)
+        if stdin:
+            raise UserError("smoke reads files, not the standard input")
+        checked = options({**values, "select": rule or values["select"]}, stdin=False)
+        report = run(chosen, checked)
+        result = prove(report.findings, chosen, checked.flags, values)
+        write({"json": render.data, "markdown": render.markdown}.get(output, render.text)(result))
+        if result.failed(strict=strict):
+            raise click.exceptions.Exit(FINDINGS)
+
+
+def prove(findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, values: dict[str, Any]) -> Run:
+    """Drive the fixes of findings as the `driving` options say."""
+    from dtypelint.files import Walk
+    from dtypelint.knowledge import Knowledge
+    from dtypelint.settings import Configuration
+    from dtypelint.smoke.run import smoke as run_smoke
+    from dtypelint.smoke.session import Session
+    from dtypelint.smoke.sites import Sites
+
+    knowledge = Knowledge()
+    files = Walk(Configuration(knowledge.rules, flags)).files(paths)
+    session = Session(
+        device=values["device"],
+        timeout=values["timeout"],
+        newest=knowledge.libraries["torch"].newest,
+        python=_interpreter(values["python"]),
+    )
+    return run_smoke(findings, Sites(files), session)
+
+
+def _interpreter(given: Path | None) -> str:
+    """The interpreter of the driver, which starts in another folder."""
+    return which(given) or str(given.absolute()) if given else sys.executable

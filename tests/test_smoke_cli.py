@@ -1,0 +1,140 @@
+"""`dtypelint smoke`: formats and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dtypelint.cli import main
+from dtypelint.finding import Position
+from dtypelint.smoke import render
+from dtypelint.smoke.records import Level, Machine, Reason, Row, Run, Trial, Verdict
+
+FOUNDING = Path(__file__).parent.parent / "testdata" / "dropped_reduce" / "in"
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(main, ("smoke", "--device", "cpu", *args), prog_name="dtypelint")
+
+
+@pytest.fixture
+def project(work: Path) -> Path:
+    shutil.copytree(FOUNDING, work / "in")
+    return work / "in"
+
+
+def test_the_dropped_reduction_is_proven(project: Path) -> None:
+    result = call("in", "--rule", "DTL101", "--strict", "--format", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["path"], row["verdict"], row["evidence"]) == ("in/trainer/shard.py", "confirmed", "op")
+    assert row["trials"][0] == {
+        "setting": "float32",
+        "intended": "float32",
+        "before": "bfloat16",
+        "after": "float32",
+    }
+
+
+def test_a_folder_without_fixes_needs_no_torch(work: Path) -> None:
+    (work / "a.py").write_text("x = 1\n")
+    result = call(".", "--python", "/no/such/python", "--strict")
+    assert (result.exit_code, result.stdout) == (0, "no fix to prove\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("-",), "not the standard input"),
+        (("nowhere",), "no such file or folder"),
+        (("in", "--rule", "DTL777"), "DTL777"),
+        (("in", "--python", "/no/such/python"), "cannot be started"),
+        (("in", "--timeout", "0"), "--timeout"),
+    ],
+)
+def test_a_wrong_call_is_explained(project: Path, args: tuple[str, ...], words: str) -> None:
+    result = call(*args)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+PLACE = Position("a|b.py", 3, 5, 3, 9)
+ROWS = (
+    Row(
+        "DTL101",
+        "dropped-policy-dtype",
+        PLACE,
+        "pass it",
+        "safe",
+        Verdict.CONFIRMED,
+        "reduce_dtype",
+        "cfg.reduce",
+        (Trial("'fp32'", "float32", "bfloat16", "float32"),),
+        level=Level.OP,
+        assumed=("cuda by cpu",),
+        seconds=0.25,
+    ),
+    Row("DTL201", "x", PLACE, "y", "unsafe", Verdict.NOT_CONFIRMABLE, reason=Reason.NEEDS_CUDA),
+    Row("DTL106", "z", PLACE, "w", "safe", Verdict.AFTER_ONLY, "s", "", (Trial("", "float32", None, "float32"),)),
+)
+RUN = Run(ROWS, Machine("2.13.0", "cuda", "H", 1), 1.25, 2)
+
+
+def test_text() -> None:
+    assert render.text(RUN) == (
+        "a|b.py:3:5: DTL101 [dropped-policy-dtype] confirmed [op]\n"
+        "    fix: pass it (safe)\n"
+        "    reduce_dtype follows `cfg.reduce`, intended → before → after:\n"
+        "      float32 → bfloat16 → float32\n"
+        "    assumed: cuda by cpu\n"
+        "a|b.py:3:5: DTL201 [x] not confirmable here: needs-cuda\n"
+        "    fix: y (unsafe)\n"
+        "a|b.py:3:5: DTL106 [z] confirmed (after only)\n"
+        "    fix: w (safe)\n"
+        "    s, intended → before → after:\n"
+        "      float32 → unknown → float32\n"
+        "1 confirmed, 1 confirmed (after only), 1 not confirmable here; 2 without a fix (torch 2.13.0 on cuda (H), 1.2 s)\n"
+    )
+
+
+def test_markdown() -> None:
+    lines = render.markdown(RUN).splitlines()
+    assert lines[2] == (
+        "| DTL101 dropped-policy-dtype | `a\\|b.py:3` | reduce_dtype: float32 → bfloat16 → float32 | confirmed | op |"
+        " cuda | 2.13.0 | 0.25 s |"
+    )
+    assert {line.count("|") - line.count("\\|") for line in lines[:5]} == {9}
+
+
+def test_json() -> None:
+    document = json.loads(render.data(RUN))
+    assert document["machine"] == {"torch": "2.13.0", "device": "cuda", "name": "H", "gpus": 1}
+    assert document["summary"] == {
+        "confirmed": 1,
+        "after_only": 1,
+        "refuted": 0,
+        "not_reproduced": 0,
+        "not_confirmable": 1,
+        "without_fix": 2,
+        "seconds": 1.25,
+    }
+
+
+@pytest.mark.parametrize(
+    ("verdict", "note", "status"),
+    [
+        (Verdict.CONFIRMED, False, (False, False)),
+        (Verdict.AFTER_ONLY, False, (False, False)),
+        (Verdict.REFUTED, True, (True, True)),
+        (Verdict.NOT_REPRODUCED, False, (True, True)),
+        (Verdict.NOT_REPRODUCED, True, (False, True)),
+        (Verdict.NOT_CONFIRMABLE, False, (False, True)),
+    ],
+)
+def test_what_fails_a_run(verdict: Verdict, note: bool, status: tuple[bool, bool]) -> None:
+    run = Run((Row("DTL101", "x", PLACE, "y", "safe", verdict, note=note),), Machine(), 0.0)
+    assert (run.failed(strict=False), run.failed(strict=True)) == status

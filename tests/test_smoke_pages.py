@@ -1,0 +1,69 @@
+"""The fixed examples of the rule pages are proven at run time, by the probe that the page names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pages import Example, Page, read_pages
+from smoking import check, drive
+
+from dtypelint.settings import Flags
+from dtypelint.smoke.records import Level, Verdict
+from dtypelint.smoke.run import PLANNERS
+
+if TYPE_CHECKING:
+    from dtypelint.smoke.records import Row
+
+PENDING = Path(__file__).with_name("pending.txt").read_text(encoding="utf-8").split("\n")
+PAGES = read_pages()
+EXAMPLES = [
+    (page, example)
+    for page in PAGES
+    for example in page.examples
+    if example.fixed
+    and page.meta["smoke"] in PLANNERS
+    and f"test_a_fix_gives_what_the_page_shows[{example.id}]" not in PENDING
+]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """The rows of every example, by its folder: one driver runs them all."""
+    base = tmp_path_factory.mktemp("pages")
+    working = Path.cwd()
+    os.chdir(base)
+    try:
+        findings, files = [], []
+        for page, example in EXAMPLES:
+            folder = base / example.id
+            for name, text in {"pyproject.toml": "", **example.files}.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(text, encoding="utf-8")
+            flags = Flags(select=(page.code,), pedantic=True, targets=example.targets)
+            found, read = check(folder, flags)
+            findings += found
+            files += read
+        run = drive(findings, files)
+    finally:
+        os.chdir(working)
+    found_rows: dict[str, list[Row]] = {example.id: [] for _, example in EXAMPLES}
+    for row in run.rows:
+        found_rows[row.position.path.partition("/")[0]].append(row)
+    return found_rows
+
+
+@pytest.mark.parametrize(("page", "example"), [pytest.param(*pair, id=pair[1].id) for pair in EXAMPLES])
+def test_the_fix_of_a_page_is_confirmed(page: Page, example: Example, rows: dict[str, list[Row]]) -> None:
+    assert rows[example.id]
+    for row in rows[example.id]:
+        assert (row.verdict, row.detail) == (Verdict.CONFIRMED, ""), row
+        assert row.level in (Level.OP, Level.VALUE) or row.subject in ("fp16", "bf16", "param_dtype", "reduce_dtype")
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+def test_a_page_names_its_probe_or_says_why_there_is_none(page: Page) -> None:
+    probe = page.meta["smoke"]
+    assert probe in {"policy", "autocast", "cast", "scaler", "fp8"} or probe.startswith("none: ")

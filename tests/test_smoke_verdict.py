@@ -1,0 +1,239 @@
+"""Right fixes are confirmed, planted wrong ones refuted, and findings about right code are not reproduced."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from smoking import drive, planted, walk
+
+from dtypelint.finding import Severity
+from dtypelint.settings import Flags
+from dtypelint.smoke.records import Level, Reason, Verdict
+
+if TYPE_CHECKING:
+    from dtypelint.smoke.records import Row
+
+HEAD = """import torch
+from torch.distributed.fsdp import MixedPrecision, MixedPrecisionPolicy
+from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+from torch.amp import GradScaler
+"""
+DROPPED, HARDCODED, LITERAL, SWITCH = (
+    "dropped-policy-dtype",
+    "hardcoded-autocast-dtype",
+    "implicit-reduce-dtype",
+    "misplaced-autocast-argument",
+)
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A statement, what the fix replaces in it, and what is to come of it."""
+
+    name: str
+    code: str
+    old: str
+    new: str
+    verdict: Verdict
+    detail: str = ""
+    reason: Reason | None = None
+    settings: str = ""
+    severity: Severity = Severity.ERROR
+
+
+def policy(rest: str = "") -> str:
+    return f"def f(cfg):\n    return MixedPrecisionPolicy(param_dtype=cfg.param_dtype{rest})"
+
+
+PLANTS = {
+    "reduce follows": Plant(DROPPED, policy(), ")", ", reduce_dtype=cfg.reduce_dtype)", Verdict.CONFIRMED),
+    "reduce follows param": Plant(
+        DROPPED, policy(), ")", ", reduce_dtype=cfg.param_dtype)", Verdict.REFUTED, "`cfg.param_dtype` moves `param_dtype` too"
+    ),
+    "reduce is a literal though a setting exists": Plant(
+        DROPPED,
+        "reduce_dtype = None\n" + policy(),
+        ")",
+        ", reduce_dtype=torch.float32)",
+        Verdict.REFUTED,
+        "no value of `reduce_dtype` reaches `reduce_dtype`",
+        settings="reduce_dtype = None",
+    ),
+    "reduce was right": Plant(
+        DROPPED,
+        policy(", reduce_dtype=cfg.reduce_dtype"),
+        "cfg.reduce_dtype",
+        "(cfg.reduce_dtype)",
+        Verdict.NOT_REPRODUCED,
+        "the constructor is given the same as before",
+    ),
+    "another field": Plant(DROPPED, policy(), ")", ", output_dtype=cfg.output_dtype)", Verdict.CONFIRMED),
+    "unknown fields": Plant(
+        DROPPED,
+        "def f(cfg):\n    return MixedPrecisionPolicy(**cfg.fields)",
+        "**cfg.fields",
+        "**cfg.fields, reduce_dtype=cfg.reduce_dtype",
+        Verdict.NOT_CONFIRMABLE,
+        "`**cfg.fields` is not known",
+        Reason.UNEVALUABLE,
+    ),
+    "unknown fields before": Plant(
+        DROPPED,
+        "def f(cfg):\n    return MixedPrecisionPolicy(**cfg.fields)",
+        "**cfg.fields",
+        "cfg.param_dtype, cfg.reduce_dtype",
+        Verdict.AFTER_ONLY,
+        "before: `**cfg.fields` is not known",
+    ),
+    "a wrong table": Plant(
+        DROPPED,
+        "D = {'bf16': torch.bfloat16, 'fp32': torch.float16}\n" + policy(),
+        ")",
+        ", reduce_dtype=D[cfg.reduce])",
+        Verdict.REFUTED,
+        "after the fix reduce_dtype is float16 where float32 is asked for",
+        settings="D",
+    ),
+    "a string": Plant(
+        DROPPED,
+        policy(", reduce_dtype=cfg.reduce_dtype"),
+        "cfg.reduce_dtype",
+        "str(cfg.reduce_dtype)",
+        Verdict.REFUTED,
+        "after the fix reduce_dtype is raises TypeError where bfloat16 is asked for",
+    ),
+    "fsdp1": Plant(
+        DROPPED,
+        "def f(c):\n    return MixedPrecision(c.param_dtype)",
+        "c.param_dtype",
+        "c.param_dtype, c.reduce_dtype, c.buffer_dtype",
+        Verdict.CONFIRMED,
+    ),
+    "ddp": Plant(
+        DROPPED,
+        "from torch.nn.parallel.distributed import _MixedPrecision\ndef f(c):\n    return _MixedPrecision(c.param_dtype)",
+        "c.param_dtype",
+        "c.param_dtype, c.reduce_dtype",
+        Verdict.NOT_CONFIRMABLE,
+        reason=Reason.NEEDS_CUDA,
+    ),
+    "a function without a probe": Plant(
+        DROPPED,
+        "def f(c):\n    return wrap(param_dtype=c.param_dtype)",
+        "c.param_dtype",
+        "c.param_dtype, reduce_dtype=c.reduce_dtype",
+        Verdict.CONFIRMED,
+    ),
+    "region": Plant(
+        HARDCODED,
+        "def f(self):\n    with torch.autocast('cuda', dtype=torch.bfloat16):\n        pass",
+        "torch.bfloat16",
+        "self.dtype, enabled=self.dtype != torch.float32",
+        Verdict.CONFIRMED,
+    ),
+    "region, upcast": Plant(
+        HARDCODED,
+        "def f(self):\n    with torch.autocast('cuda', dtype=torch.bfloat16):\n        pass",
+        "torch.bfloat16",
+        "self.dtype",
+        Verdict.NOT_CONFIRMABLE,
+        reason=Reason.NEEDS_CUDA,
+    ),
+    "region, backwards": Plant(
+        HARDCODED,
+        "def f(self):\n    with torch.autocast('cuda', dtype=torch.bfloat16):\n        pass",
+        "torch.bfloat16",
+        "self.dtype, enabled=self.dtype == torch.float32",
+        Verdict.REFUTED,
+        "after the fix matmul is float32 where bfloat16 is asked for",
+    ),
+    "region was right": Plant(
+        HARDCODED,
+        "def f(self):\n    with torch.autocast('cpu', dtype=self.dtype):\n        pass",
+        "self.dtype",
+        "self.dtype, enabled=self.dtype != torch.float32",
+        Verdict.NOT_REPRODUCED,
+        "the code follows the setting without the fix",
+    ),
+    "a note that is not reproduced": Plant(
+        HARDCODED,
+        "def f(self):\n    with torch.autocast('cpu', dtype=self.dtype):\n        pass",
+        "self.dtype",
+        "self.dtype, enabled=self.dtype != torch.float32",
+        Verdict.NOT_REPRODUCED,
+        "the code follows the setting without the fix",
+        severity=Severity.NOTE,
+    ),
+    "an old region": Plant(
+        SWITCH,
+        "def f(self):\n    with torch.cuda.amp.autocast(torch.bfloat16):\n        pass",
+        "torch.bfloat16",
+        "dtype=torch.bfloat16",
+        Verdict.CONFIRMED,
+    ),
+    "a literal": Plant(
+        LITERAL,
+        "def f(m):\n    return MixedPrecision(param_dtype=torch.bfloat16)",
+        ")",
+        ", reduce_dtype=torch.float32)",
+        Verdict.CONFIRMED,
+    ),
+    "a scaler's switch": Plant(
+        SWITCH, "def f(on):\n    return GradScaler(on)", "on)", "enabled=on)", Verdict.CONFIRMED
+    ),
+    "a sharded scaler's switch": Plant(
+        SWITCH,
+        "def f(d):\n    return ShardedGradScaler(d == torch.float16)",
+        "d ==",
+        "enabled=d ==",
+        Verdict.CONFIRMED,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    base = tmp_path_factory.mktemp("plants")
+    working = Path.cwd()
+    os.chdir(base)
+    try:
+        findings = []
+        for number, plant in enumerate(PLANTS.values()):
+            text = HEAD + plant.code + "\n"
+            path = f"t{number}.py"
+            Path(path).write_text(text)
+            # the last place of the old words: a fix adds its argument at the end
+            at = text.rindex(plant.old)
+            finding = planted(path, text, at, plant.old, plant.new, plant.name)
+            start = text.index(plant.settings) if plant.settings else 0
+            settings = planted(path, text, start, plant.settings, "", plant.name).position if plant.settings else None
+            findings.append(replace(finding, severity=plant.severity, settings=(settings,) if settings else ()))
+        run = drive(findings, walk(base, Flags()))
+    finally:
+        os.chdir(working)
+    return dict(zip(PLANTS, run.rows, strict=True))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_verdict(name: str, rows: dict[str, Row]) -> None:
+    plant, row = PLANTS[name], rows[name]
+    assert (row.verdict, row.detail, row.reason) == (plant.verdict, plant.detail, plant.reason), row
+    assert row.failed == (plant.verdict in (Verdict.REFUTED, Verdict.NOT_REPRODUCED) and not row.note)
+    assert row.confirmed == (plant.verdict in (Verdict.CONFIRMED, Verdict.AFTER_ONLY))
+
+
+def test_the_evidence_says_how_far_it_goes(rows: dict[str, Row]) -> None:
+    assert rows["reduce follows"].level is Level.OP
+    assert rows["a function without a probe"].level is Level.FIELD
+    assert rows["unknown fields"].level is Level.NONE
+
+
+def test_the_trials_show_the_setting_in_front(rows: dict[str, Row]) -> None:
+    first, *others = rows["reduce follows"].trials
+    assert (first.intended, first.before, first.after) == ("float32", "bfloat16", "float32")
+    assert {trial.intended for trial in others} == {"bfloat16", "float16"}
+    assert rows["region"].assumed == ("cuda by cpu",)
