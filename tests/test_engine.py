@@ -56,6 +56,7 @@ def test_a_finding_holds_everything_a_report_needs(work: Path, monkeypatch: pyte
         fix=found.fix,
         fix_positions=(Position("../src/pkg/a.py", 3, 6, 3, 6),),
         url=found.url,
+        settings=(Position("../src/pkg/a.py", 1, 5, 1, 12),),
     )
     (note,) = found.related
     assert (note.position, note.message, note.source) == (
