@@ -16,7 +16,7 @@ from dtypelint.settings import Configuration, Flags
 from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from dtypelint.examiner import Found, Place
     from dtypelint.source import Source
@@ -39,13 +39,22 @@ class Options:
 
 def run(paths: Iterable[Path], options: Options) -> Report:
     """Check files and folders."""
-    rules = Knowledge().rules
-    walk = Walk(Configuration(rules, options.flags))
-    overlay = {Path(os.path.abspath(options.stdin[0])): options.stdin[1]} if options.stdin else {}
-    files = walk.files([*paths, *overlay], overlay)
-    examiner = Examiner(rules, files, overlay, ignores=options.ignores, prefilter=options.prefilter)
-    candidates = [file for file in files if examiner.worth_reading(file)]
-    return _report(_outcomes(examiner, candidates, options.jobs), len(files))
+    checked = Run(paths, options)
+    return summed(checked.outcomes.values(), len(checked.files))
+
+
+class Run:
+    """The files of a run with what was found in them."""
+
+    def __init__(self, paths: Iterable[Path], options: Options) -> None:
+        rules = Knowledge().rules
+        walk = Walk(Configuration(rules, options.flags))
+        self.overlay = {Path(os.path.abspath(options.stdin[0])): options.stdin[1]} if options.stdin else {}
+        self.files = walk.files([*paths, *self.overlay], self.overlay)
+        self.examiner = Examiner(rules, self.files, self.overlay, ignores=options.ignores, prefilter=options.prefilter)
+        candidates = [file for file in self.files if self.examiner.worth_reading(file)]
+        results = _outcomes(self.examiner, candidates, options.jobs)
+        self.outcomes = {file.path: result for file, result in zip(candidates, results, strict=True)}
 
 
 def reader(options: Options) -> Callable[[str], Source | None]:
@@ -80,10 +89,10 @@ def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outc
     ]
 
 
-def _report(outcomes: Sequence[Outcome], files: int) -> Report:
-    causes = {place for outcome in outcomes for place in outcome.causes}
-    found = [found for outcome in outcomes for found in outcome.found if not _named(found, causes)]
-    shown = sorted((item for item in found if not item.hidden), key=_order)
+def summed(outcomes: Collection[Outcome], files: int) -> Report:
+    """The report of a run over a number of files."""
+    found = merged(outcomes)
+    shown = [item for item in found if not item.hidden]
     return Report(
         findings=tuple(item.finding for item in shown),
         files=files,
@@ -91,6 +100,13 @@ def _report(outcomes: Sequence[Outcome], files: int) -> Report:
         failed=any(item.fails for item in shown),
         internal=tuple(text for outcome in outcomes for text in outcome.internal),
     )
+
+
+def merged(outcomes: Collection[Outcome]) -> list[Found]:
+    """The findings of several files, in the order in which they are reported."""
+    causes = {place for outcome in outcomes for place in outcome.causes}
+    found = (found for outcome in outcomes for found in outcome.found if not _named(found, causes))
+    return sorted(found, key=_order)
 
 
 def _named(found: Found, causes: set[Place]) -> bool:

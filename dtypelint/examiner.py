@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import import_module
@@ -69,7 +70,15 @@ class Examiner:
             self._files.setdefault(file.root, []).append(file)
         self._triggers = cache(self._make_triggers)
         self._knowledge = cache(Knowledge)
+        self._listing = cache(listing)
         self._project = lru_cache(4)(self._make_project)
+
+    def reading(self, places: Places) -> Examiner:
+        """An examiner of the same files that reads other texts."""
+        other = copy(self)
+        other._places = places
+        other._project = lru_cache(4)(other._make_project)
+        return other
 
     def prepare(self) -> None:
         """Load what every worker needs, before they are forked."""
@@ -90,7 +99,7 @@ class Examiner:
             except (OSError, Unreadable):
                 return None
 
-        files = {*listing(root), *map(_relative, self._files[root])}
+        files = {*self._listing(root), *map(_relative, self._files[root])}
         return Project(files, self._knowledge(apis), dict(targets), read)
 
     def worth_reading(self, file: File) -> bool:

@@ -24,9 +24,13 @@ WIDTH = 4000
 
 
 class Places:
-    """The sources of a run. `overlay` holds texts that stand for files, as from the standard input."""
+    """The sources of a run. `overlay` holds contents that stand for files, as from the standard input.
 
-    def __init__(self, overlay: Mapping[Path, bytes]) -> None:
+    With a `memory`, what was read once is kept there: every later look sees the same.
+    """
+
+    def __init__(self, overlay: Mapping[Path, bytes], memory: dict[Path, bytes] | None = None) -> None:
+        self._memory = memory
         self._overlay = overlay
         self._working = Path.cwd()
         self.source = lru_cache(64)(self._read)
@@ -35,7 +39,12 @@ class Places:
         """The bytes of a file; of a configuration file that is too large only the first."""
         if path in self._overlay:
             return self._overlay[path]
-        return read_bytes(path, LARGEST_CONFIG + 1 if is_config(path.name) else -1)
+        if self._memory is not None and path in self._memory:
+            return self._memory[path]
+        data = read_bytes(path, LARGEST_CONFIG + 1 if is_config(path.name) else -1)
+        if self._memory is not None:
+            self._memory[path] = data
+        return data
 
     def _read(self, path: Path) -> Source:
         if is_config(path.name):

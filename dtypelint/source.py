@@ -41,6 +41,10 @@ class Source:
         """The text in UTF-8."""
         return self.text.encode()
 
+    def encoded(self) -> bytes:
+        """The content of the file: in its encoding, with its byte order mark."""
+        return (codecs.BOM_UTF8 if self.bom else b"") + self.text.encode(self.encoding)
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The offset of the first byte of each line."""

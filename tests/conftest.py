@@ -42,6 +42,10 @@ class Text:
         self.data = text.encode()
         self.targets = targets
 
+    def spans_of(self, pattern: str) -> tuple[int, int]:
+        span = next(self.spans(pattern))
+        return span.start, span.end
+
     def spans(self, pattern: str) -> Iterator[Span]:
         for match in re.finditer(pattern.encode(), self.data):
             yield Span(*match.span())
@@ -68,10 +72,15 @@ class Project:
         return Text(path, text, self.targets)
 
 
+def _renamed(word: str, edit: Edit) -> Fix | None:
+    safety = {"sink_fixed": Safety.SAFE, "sink_unsafe": Safety.UNSAFE}.get(word.split("(")[0])
+    return Fix("rename it", safety, (edit,)) if safety else None
+
+
 def sink(facts: Text) -> Iterator[Hit]:
-    """`sink` is an error, `sink_low` a pedantic one, `sink_fixed` has a fix; all name the setting of the file."""
+    """`sink` is an error, `sink_low` a pedantic one, `sink_fixed` has a safe fix, `sink_unsafe` another; all name the setting of the file."""
     settings = tuple(Location(facts.path, span) for span in facts.spans(r"setting"))
-    for span in facts.spans(r"sink\w*(\([^)]*\))?"):
+    for span in facts.spans(r"(?<!new_)sink\w*(\([^)]*\))?"):
         word = facts.data[span.start : span.end].decode()
         edit = Edit(Location(facts.path, Span(span.start, span.start)), "new_")
         yield Hit(
@@ -79,7 +88,7 @@ def sink(facts: Text) -> Iterator[Hit]:
             f"`{word.split('(')[0]}` is lost",
             Confidence.LOW if word.startswith("sink_low") else Confidence.HIGH,
             related=tuple(Related(place, "declared here") for place in settings),
-            fix=Fix("rename it", Safety.SAFE, (edit,)) if word.startswith("sink_fixed") else None,
+            fix=_renamed(word, edit),
             withheld="too hard" if word.startswith("sink_held") else None,
             settings=settings,
         )

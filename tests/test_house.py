@@ -40,12 +40,18 @@ ROOMS: dict[str, set[str]] = {
     "runtime": {"runtime"},
     "smoke": {"errors", "facts", "files", "finding", "knowledge", "runtime", "smoke", "source"},
     "reports": {"finding", "knowledge", "reports", "source"},
-    "cli": {"", "cli", "engine", "errors", "files", "finding", "knowledge", "reports", "settings", "smoke"},
+    "workspace": {"engine", "examiner", "finding", "places", "source"},
+    "fixer": {"facts", "finding", "source"},
+    "writer": set(),
+    "cli": {
+        *("", "cli", "engine", "errors", "finding", "fixer", "knowledge", "reports", "settings", "source"),
+        *("files", "smoke", "workspace", "writer"),
+    },
     "__main__": {"cli"},
 }
 # where heavy or dangerous modules may be imported; nothing else in the package may
 KEEPERS = {
-    "libcst": ("facts/python/", "fixer.py"),
+    "libcst": ("facts/python/",),
     "ruamel": ("facts/config/yaml.py",),
     "torch": ("smoke/driver.py", "smoke/probes/", "runtime/"),
     "click": ("cli/",),

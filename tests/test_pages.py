@@ -12,11 +12,16 @@ import pytest
 from pages import Example, Marker, Page, PageError, read_info, read_page, read_pages
 
 import dtypelint
+from dtypelint.engine import Options
+from dtypelint.fixer import Fixer
+from dtypelint.settings import Flags
+from dtypelint.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dtypelint.finding import Edit, Finding
+    from dtypelint.finding import Finding
+    from dtypelint.fixer import Result
 
 PAGES = read_pages()
 EXAMPLES = [pytest.param(page, example, id=example.id) for page in PAGES for example in page.examples]
@@ -49,11 +54,10 @@ def shown(findings: Iterable[Finding]) -> str:
     return "\n".join(f"{f.position.path}:{f.position.line}: {f.confidence} {f.message}" for f in findings) or "none"
 
 
-def apply(text: str, edits: Iterable[Edit]) -> str:
-    data = text.encode()
-    for edit in sorted(set(edits), key=lambda edit: edit.location.span, reverse=True):
-        data = data[: edit.location.span.start] + edit.text.encode() + data[edit.location.span.end :]
-    return data.decode()
+def fix(page: Page, example: Example) -> Result:
+    """What the fixer makes of the example that lies in the working folder."""
+    flags = Flags(select=(page.code,), pedantic=example.pedantic, targets=example.targets)
+    return Fixer(Workspace([Path()], Options(flags)), lambda _finding, _texts: True).run()
 
 
 PENDING = frozenset(Path(__file__).with_name("pending.txt").read_text(encoding="utf-8").split("\n"))
@@ -121,11 +125,12 @@ def test_a_pedantic_example_is_hidden_by_default(page: Page, example: Example, f
 @pytest.mark.parametrize(("page", "example"), FIXED)
 def test_a_fix_gives_what_the_page_shows(page: Page, example: Example, folder: Path) -> None:
     findings = run(page, example, folder, pedantic=example.pedantic)
-    fixes = [finding.fix for finding in findings if finding.fix]
-    assert {fix.safety.value for fix in fixes} == {"unsafe" if example.unsafe else "safe"}
+    assert {finding.fix.safety.value for finding in findings if finding.fix} == {"unsafe" if example.unsafe else "safe"}
+    result = fix(page, example)
+    assert not result.withheld
+    fixed = {change.path: change.after.text for change in result.changes}
     for name, text in example.files.items():
-        edits = [edit for fix in fixes for edit in fix.edits if edit.location.path == name]
-        assert apply(text, edits) == example.fixed.get(name, text)
+        assert fixed.get(name, text) == example.fixed.get(name, text)
 
 
 @pytest.mark.parametrize(("page", "example"), FIXED)

@@ -7,6 +7,7 @@ import click
 from dtypelint import __version__
 from dtypelint.cli.check import check
 from dtypelint.cli.explain import explain
+from dtypelint.cli.fix import fix
 from dtypelint.cli.rules import rules
 from dtypelint.cli.smoke import smoke
 
@@ -17,5 +18,5 @@ def main() -> None:
     """Find the precision settings that training code asks for and does not get."""
 
 
-for command in (check, explain, rules, smoke):
+for command in (check, fix, explain, rules, smoke):
     main.add_command(command)

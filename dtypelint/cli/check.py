@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from dtypelint.cli.common import checking, finish, guarded, inputs, options
+from dtypelint.cli.common import checking, finish, guarded, inputs, options, write
+from dtypelint.cli.fix import complain, repaired, save, summary, taking, unsafe_option
 from dtypelint.cli.reporting import emit, reporting
 
 
@@ -15,18 +16,33 @@ from dtypelint.cli.reporting import emit, reporting
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @reporting
+@click.option("--fix", is_flag=True, help="Apply the safe fixes first, as `dtypelint fix` does.")
+@unsafe_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
-def check(paths: tuple[Path, ...], exit_zero: bool, **values: Any) -> None:
+def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: bool, **values: Any) -> None:
     """Check files and folders (`.` by default; `-` reads the standard input).
 
     Exit status: 0 no findings at or above --fail-on, 1 findings, 2 usage or internal error.
     """
     traceback: bool = values["traceback"]
     with guarded(traceback=traceback):
-        from dtypelint.engine import run
-
+        if unsafe_fixes and not fix:
+            raise click.UsageError("--unsafe-fixes goes with --fix")
         chosen, stdin = inputs(paths)
+        if fix and stdin:
+            raise click.UsageError("--fix has no file to write to: use `dtypelint fix -`")
         asked = options(values, stdin=stdin)
-        report = run(chosen, asked)
+        unwritten: dict[str, str] = {}
+        if fix:
+            workspace, result = repaired(chosen, asked, taking(unsafe=unsafe_fixes))
+            unwritten = save(workspace, result, chosen)
+            report = workspace.report(result.withheld)
+            if not values["quiet"]:
+                write(summary(report, result, unwritten, unsafe=unsafe_fixes), err=True)
+        else:
+            from dtypelint.engine import run
+
+            report = run(chosen, asked)
         emit(report, values, asked)
+        complain(unwritten)
         finish(report, traceback=traceback, exit_zero=exit_zero)

@@ -49,6 +49,8 @@ def guarded(*, traceback: bool = False) -> Iterator[None]:
         raise Failure(str(error)) from None
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
+    except click.Abort:
+        raise click.exceptions.Exit(INTERRUPTED) from None
     except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
         raise
     except Exception as error:

@@ -19,7 +19,7 @@ LINES = 2
 
 def merged(source: Source, edits: list[Edit]) -> tuple[Span, str]:
     """Edits of one file as one: the span that holds them all, and what stands there afterwards."""
-    spans = sorted((edit.location.span, edit.text) for edit in edits)
+    spans = [(edit.location.span, edit.text) for edit in sorted(edits, key=lambda edit: edit.location.span)]
     whole = Span(spans[0][0].start, max(span.end for span, _ in spans))
     parts: list[str] = []
     last = whole.start
