@@ -41,7 +41,7 @@ def _hit(sink: Sink, argument: Argument, found: list[Setting]) -> Hit:
 
 
 def _confidence(sink: Sink, best: Setting) -> Confidence:
-    strong = best.role in (Role.AUTOCAST, Role.PARAM)
+    strong = best.tested or best.role in (Role.AUTOCAST, Role.PARAM)
     confidence = Confidence.HIGH if strong and best.form is not Form.FLAG else Confidence.MEDIUM
     if not strong and best.hop >= 4:
         confidence = Confidence.LOW

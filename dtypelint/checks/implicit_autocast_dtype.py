@@ -16,7 +16,7 @@ def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("autocast"):
         if sink.get("dtype") is not None or sink.is_open or is_guard(sink) or sink.via != "call":
             continue
-        if device(sink) in _BF16 or sink.around.nested or sink.around.owners:
+        if device(sink) in _BF16 or sink.around.nested or sink.around.owners or sink.around.dispatched:
             continue
         yield _hit(sink, [s for s in candidates(sink, flags=True) if s.hop <= 4])
 

@@ -20,14 +20,28 @@ def check(facts: Facts) -> Iterator[Hit]:
                 continue
             wrong = _wrong(argument, role)
             right = [s for s in sink.settings(role) if s.hop <= 4]
-            if wrong and right and not any(s.used for s in right) and not _overlaps(argument, right):
+            if (
+                wrong
+                and right
+                and not _is_island(sink)
+                and not any(s.used for s in right)
+                and not _overlaps(argument, right)
+            ):
                 yield _hit(sink, name, argument, right)
 
 
 def _wrong(argument: Argument, role: Role) -> bool:
-    """Whether every leaf of the value is a setting of another role of a policy."""
+    """Whether the name that is passed, or every leaf of the value, is a setting of another role of a policy."""
+    if argument.named_role in _POLICY:
+        return argument.named_role is not role
     origins = argument.value.origins
     return bool(origins) and all(o.role in _POLICY and o.role is not role and o.form is not Form.FLAG for o in origins)
+
+
+def _is_island(sink: Sink) -> bool:
+    """Whether the policy keeps fp32 for a part of the model, whose outputs go back to the dtype around it."""
+    param = sink.get("param_dtype")
+    return param is not None and param.value.hardcoded == "float32"
 
 
 def _overlaps(argument: Argument, right: list[Setting]) -> bool:

@@ -109,6 +109,8 @@ class Argument:
     """An argument of a call by the name of its parameter; `span` is that of the value.
 
     `written` is false for one that comes out of a `**dict` or is assigned after construction: there is no place to edit.
+    `speaks` holds the dtypes that a test in it asks for (`use_bf16`, `dtype == torch.float16`); `named` is the name or attribute
+    that is converted into it, with the role of that name.
     """
 
     name: str
@@ -117,6 +119,9 @@ class Argument:
     value: Value
     written: bool = True
     keyword: bool = True
+    speaks: frozenset[str] = frozenset()
+    named: str = ""
+    named_role: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,8 @@ class Setting:
     """A place where a user writes a precision, as it is read at a sink.
 
     `text` is the expression that reads it there, converted to a dtype the way its siblings are (None: no way is known);
-    `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it.
+    `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
+    `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it.
     """
 
     name: str
@@ -139,16 +145,19 @@ class Setting:
     constants: tuple[str, ...] = ()
     hops: tuple[tuple[Location, str], ...] = ()
     used: bool = False
+    tested: bool = False
+    dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test that dominates a place: what it looks at and whether it holds there."""
+    """A test that dominates a place: what it looks at, whether it holds there, and the dtypes that it asks for."""
 
     text: str
     holds: bool
     origins: tuple[Origin, ...]
     location: Location
+    speaks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +186,18 @@ class Around:
 
     @property
     def dispatched(self) -> bool:
-        """Whether a test of a precision or of the hardware picked this place."""
-        return any(
-            o.role is not None or o.kind is Kind.DTYPE or "bf16" in o.text.lower() or "bfloat16" in o.text.lower()
-            for c in self.conditions
-            for o in c.origins
-        )
+        """Whether a test that asks for one 16-bit dtype, or for hardware that has it, picked this place."""
+        return any(asks_for_one(c.speaks) for c in self.conditions)
+
+    @property
+    def switched(self) -> bool:
+        """Whether any test of a precision setting leads here."""
+        return self.dispatched or any(c.speaks or o.role is not None for c in self.conditions for o in c.origins)
+
+
+def asks_for_one(speaks: frozenset[str]) -> bool:
+    """Whether a test is about one 16-bit dtype: asking for both, or whether anything is set, picks none."""
+    return len(speaks & LOW_PRECISION) == 1
 
 
 @dataclass(frozen=True, slots=True)

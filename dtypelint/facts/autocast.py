@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtypelint.facts import Argument, Form, Kind, Role, Setting, Sink
+from dtypelint.facts import Argument, Form, Kind, Role, Setting, Sink, asks_for_one
 from dtypelint.facts.edits import add_argument, replace_value
 from dtypelint.finding import Edit, Fix, Safety
 
@@ -22,24 +22,23 @@ def device(sink: Sink) -> str:
 
 
 def is_guard(sink: Sink) -> bool:
-    """Whether `enabled` turns the region off, or is computed from a precision itself."""
+    """Whether `enabled` turns the region off, asks for one dtype, or follows from a tensor."""
     argument = sink.get("enabled")
     if argument is None:
         return False
     origins = (*argument.value.origins, *argument.value.chosen_by)
     if all(o.kind is Kind.BOOL for o in origins):
         return any(o.text == "False" for o in origins)
-    return any(
-        o.kind in (Kind.DTYPE, Kind.DERIVED) or (o.form is Form.FLAG and o.role is Role.GENERAL) for o in origins
-    )
+    return asks_for_one(argument.speaks) or any(o.kind is Kind.DERIVED for o in origins)
 
 
 def candidates(sink: Sink, flags: bool = False) -> list[Setting]:
-    """The settings that an autocast could follow: nearest first, the most exact role first in each hop."""
-    found = [s for s in sink.settings(*_ROLES) if not s.used and (flags or s.form is not Form.FLAG)]
+    """The settings that an autocast could follow: one that it asks about first, then by role, then nearest."""
+    found = [s for s in sink.reach if s.role in _ROLES or (s.tested and s.role is not Role.OTHER)]
+    found = [s for s in found if flags or s.form is not Form.FLAG]
     switches = ("use_amp", "amp", "enable_amp", "autocast", "use_autocast", "enable_autocast", "amp_enabled")
     found = [s for s in found if s.name not in switches]
-    return sorted(found, key=lambda s: (_ROLES.index(s.role), s.hop))
+    return sorted(found, key=lambda s: (not s.tested, _ROLES.index(s.role) if s.role in _ROLES else 9, s.hop))
 
 
 def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) -> tuple[Fix | None, str | None]:

@@ -36,11 +36,21 @@ class Roles:
         ]
         self._spellings = {s.lower(): dtype for dtype, several in table["spellings"].items() for s in several}
         self._flags = {s: dtype for dtype, several in table["flags"].items() for s in several}
+        self._hardware = {w: dtype for dtype, several in table["hardware"].items() for w in several}
         self._known: dict[tuple[str, str], Role | None] = {}
 
     def dtype(self, spelling: str) -> str | None:
         """The canonical dtype that a string spells."""
         return self._spellings.get(spelling.lower())
+
+    def named_dtypes(self, name: str) -> frozenset[str]:
+        """The dtypes that the words of a name or text speak of: `is_bf16_supported`, `amp_bf16`, `float16`."""
+        whole = self.dtype(name)
+        if whole is not None:
+            return frozenset({whole})
+        words = tokens(name)
+        found = {d for w in words if len(w) > 2 and (d := self._spellings.get(w)) is not None}
+        return frozenset(found | {d for w in words if (d := self._hardware.get(w)) is not None})
 
     def flag(self, name: str) -> str | None:
         """The dtype that a flag of this name turns on."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 
 from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.module import Module, blocks, expressions
 from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.trace import Tracer
@@ -60,7 +61,13 @@ class Surroundings:
         for test, holds in tests:
             traced = self.tracer.value(test, scope)
             conditions.append(
-                Condition(self._text(test), holds, (*traced.origins, *traced.chosen_by), self.module.at(test))
+                Condition(
+                    self._text(test),
+                    holds,
+                    (*traced.origins, *traced.chosen_by),
+                    self.module.at(test),
+                    self.tracer.speaks(test, scope),
+                )
             )
         no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)
         owner = scope.owner
@@ -72,7 +79,7 @@ class Surroundings:
             no_grad=no_grad,
             trains=self._calls(holder, {"backward"}),
             inference=self._inference(functions),
-            comment=self._comment(stmt),
+            comment=self._comment(stmt, scope),
             owners=self._owners(scope),
             scaler=self._scaler(holder),
             nested=nested,
@@ -137,8 +144,8 @@ class Surroundings:
         calls = (self.by_path.get(path) for path in paths)
         return tuple(dict.fromkeys(call.name for call in calls if call is not None and call.kind == "owner"))
 
-    def _comment(self, stmt: ast.stmt) -> str:
-        """A comment about precision on the statement's header or directly above it."""
+    def _comment(self, stmt: ast.stmt, scope: Scope) -> str:
+        """A comment about precision on the statement's header, directly above it, or above an `if` that leads to it."""
         first = stmt.lineno
         body = getattr(stmt, "body", None)
         last = (
@@ -147,13 +154,24 @@ class Surroundings:
             else stmt.end_lineno or first
         )
         parts = []
-        line = first - 1
-        while line >= 1 and self._lines[line - 1].lstrip().startswith("#"):
-            parts.append(self._lines[line - 1].strip())
-            line -= 1
         for number in range(first, min(last, first + 12) + 1):
             _, sign, text = self._lines[number - 1].partition("#")
             if sign:
                 parts.append(text)
+        for place in (stmt, *_branches(stmt, scope.body)):
+            line = place.lineno - 1
+            while line >= 1 and self._lines[line - 1].lstrip().startswith("#"):
+                parts.append(self._lines[line - 1].strip())
+                line -= 1
         text = " ".join(parts)
         return text if _REASON.search(text) and "flagged" not in text else ""
+
+
+def _branches(stmt: ast.stmt, body: Sequence[ast.stmt]) -> Iterator[ast.If]:
+    """The `if` statements around a statement."""
+    for each in body:
+        if each.lineno <= stmt.lineno <= (each.end_lineno or each.lineno) and each is not stmt:
+            if isinstance(each, ast.If):
+                yield each
+            for block in blocks(each):
+                yield from _branches(stmt, block)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dtypelint.facts import Form, Kind, Role, Setting
@@ -26,44 +26,57 @@ class Reach:
         self.roles = tracer.roles
         self._parsers: dict[Module, list[ast.Call]] = {}
         self._chains: dict[Scope, dict[str, list[tuple[str, ast.expr, Scope]]]] = {}
+        self._kept: dict[tuple[str, Scope, str], tuple[Setting, ...]] = {}
 
-    def at(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> tuple[Setting, ...]:
-        """The settings in reach of a statement; `fed` are the leaves that its sink takes already."""
+    def at(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...], names: frozenset[str]) -> tuple[Setting, ...]:
+        """The settings in reach of a statement; `fed` are the leaves that its sink takes already, `names` what it names."""
         texts = {leaf.scope.module.tree.source(leaf.node) for leaf in fed if leaf.kind is Kind.SETTING}
         found: dict[str, Setting] = {}
-        for setting in self._all(stmt, scope, fed):
+        for setting in self._all(stmt, scope, fed, names):
             key = f"{setting.read} {setting.hop}" if setting.hop == 5 else setting.read
             known = found.get(key)
             if known is None or setting.hop < known.hop:
-                found[key] = replace(setting, used=setting.read in texts)
+                found[key] = replace(setting, used=setting.read in texts or setting.read in names)
         return tuple(sorted(found.values(), key=lambda s: s.hop))
 
-    def _all(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
-        for setting in self._plain(stmt, scope, fed):
+    def _all(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...], names: frozenset[str]) -> Iterator[Setting]:
+        for setting in self._plain(stmt, scope, fed, names):
             text = self._convert(setting, fed) if setting.text is not None else None
             yield replace(setting, text=text)
 
-    def _plain(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...]) -> Iterator[Setting]:
-        yield from self._visible(stmt, scope)
+    def _plain(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...], names: frozenset[str]) -> Iterator[Setting]:
+        yield from self._visible(stmt, scope, names)
         yield from self._siblings(fed)
         cls = scope.owner
         if cls is not None and scope.is_function:
             me = self._self_name(scope)
             if me:
-                yield from self._own(cls, me)
-                yield from self._configs(cls, me)
-                yield from self._elsewhere(cls, scope)
+                yield from self._keep("own", cls, me, lambda: self._own(cls, me))
+                yield from self._keep("configs", cls, me, lambda: self._configs(cls, me))
+                yield from self._keep("elsewhere", scope, "", lambda: self._elsewhere(cls, scope))
         yield from self._objects(stmt, scope)
-        yield from self._constants(scope)
+        top = scope.module.scope
+        yield from self._keep("constants", top, "", lambda: self._constants(scope))
+
+    def _keep(self, what: str, scope: Scope, me: str, make: Callable[[], Iterator[Setting]]) -> tuple[Setting, ...]:
+        """What does not depend on the statement is collected once."""
+        key = (what, scope, me)
+        if key not in self._kept:
+            self._kept[key] = tuple(make())
+        return self._kept[key]
 
     # hop 1
 
-    def _visible(self, stmt: ast.stmt, scope: Scope) -> Iterator[Setting]:
+    def _visible(self, stmt: ast.stmt, scope: Scope, names: frozenset[str]) -> Iterator[Setting]:
         if scope.is_function:
-            for name, bindings in flow(scope).before.get(stmt, {}).items():
-                if any(b.kind is Bound.UNBOUND for b in bindings):
+            state = flow(scope).before.get(stmt, {})
+            for name, bindings in state.items():
+                bound = tuple(b for b in bindings if b.kind is not Bound.UNBOUND)
+                if len(bound) < len(bindings) and not any(
+                    _assigned_together(bound, state.get(sibling, ())) for sibling in names - {name}
+                ):
                     continue
-                yield from self._named(name, bindings, 1)
+                yield from self._named(name, bound, 1)
         for outer in scope.enclosing():
             if outer.is_function:
                 for name, several in flow(outer).bindings.items():
@@ -82,14 +95,23 @@ class Reach:
             ]
             chosen = any(b.value is not None and self.tracer.trace(b.value, b.scope).chosen for b in bindings)
             several = len({leaf.text for leaf in leaves if leaf.kind is Kind.DTYPE}) > 1
-            if any(leaf.kind is Kind.SETTING for leaf in leaves) or chosen or several or first.kind is Bound.PARAMETER:
+            dead = hop == 1 and self._is_dead(name, bindings)
+            parameter = first.kind is Bound.PARAMETER
+            if any(leaf.kind is Kind.SETTING for leaf in leaves) or chosen or several or parameter or dead:
                 direct = len(bindings) == 1 and isinstance(first.value, ast.Name | ast.Attribute | ast.Subscript)
                 form = self._form(name, first.annotation) if direct else Form.DTYPE
                 hops = tuple(
                     (leaf.scope.module.at(leaf.node), "read here") for leaf in leaves if leaf.kind is Kind.SETTING
                 )
                 optional = any(leaf.kind is Kind.NONE for leaf in leaves)
-                yield Setting(name, role, form, name, name, _at(first), "local", hop, optional, hops=hops[:1])
+                yield Setting(
+                    name, role, form, name, name, _at(first), "local", hop, optional, hops=hops[:1], dead=dead
+                )
+
+    def _is_dead(self, name: str, bindings: tuple[Binding, ...]) -> bool:
+        """Whether nothing reads a local."""
+        state = flow(bindings[0].scope)
+        return name not in state.captured and not any(state.uses.get(b) for b in bindings)
 
     def _parameter(self, name: str, role: Role, binding: Binding, hop: int) -> Setting:
         function = binding.scope.node
@@ -375,6 +397,17 @@ def _at(binding: Binding) -> Location:
     node = binding.node
     assert isinstance(node, ast.expr | ast.stmt | ast.arg | ast.ExceptHandler)
     return binding.scope.module.at(node)
+
+
+def _assigned_together(some: tuple[Binding, ...], others: tuple[Binding, ...]) -> bool:
+    """Whether two names that not every path assigns are assigned in the same branches."""
+
+    def branches(bindings: tuple[Binding, ...]) -> set[tuple[tuple[ast.expr, bool], ...]]:
+        contexts = (flow(b.scope).context.get(b.node) for b in bindings if isinstance(b.node, ast.stmt))
+        return {tuple((g.test, g.holds) for g in c.guards) for c in contexts if c is not None}
+
+    bound = tuple(b for b in others if b.kind is not Bound.UNBOUND)
+    return bool(some) and branches(some) == branches(bound)
 
 
 def _parses(node: ast.expr | None) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dtypelint.facts import Argument, Mutation, Setting, Sink, Value
+from dtypelint.facts import Argument, Kind, Mutation, Origin, Sink, Value
 from dtypelint.facts.python.context import Surroundings
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.layout import slot
@@ -164,8 +164,14 @@ class Sinks:
             here = written and value in _within(node)
             span = self.module.tree.span(value) if here else self.module.tree.span(node)
             text = ast.unparse(value) if not here else self.module.tree.source(value)
-            arguments.append(Argument(field_name, text, span, plain, here, keyword))
-        reach: tuple[Setting, ...] = self.reach.at(stmt, scope, tuple(fed))
+            speaks = self.tracer.speaks(value, scope) if field_name not in api.roles else frozenset[str]()
+            named, role = self.tracer.named(value, scope)
+            arguments.append(Argument(field_name, text, span, plain, here, keyword, speaks, named, role))
+        around = self.around.around(stmt, scope)
+        reach = self.reach.at(stmt, scope, tuple(fed), frozenset(a.named for a in arguments))
+        tests = [*(o for c in around.conditions for o in c.origins), *_enabled(arguments)]
+        asked = {o.text for o in tests if o.kind is Kind.SETTING}
+        reach = tuple(replace(s, tested=True) if s.read in asked else s for s in reach)
         parent = _use(node, stmt)
         return Sink(
             api=api,
@@ -175,7 +181,7 @@ class Sinks:
             is_open=filled.is_open,
             slot=slot(self.module.tree, node),
             reach=reach,
-            around=self.around.around(stmt, scope),
+            around=around,
             via=via,
             entered=parent == "with",
             applied=self._applied(stmt, scope, parent),
@@ -371,6 +377,13 @@ class Sinks:
                     if ast.unparse(guard.test.left) in {ast.unparse(t) for t in targets}:
                         return True
         return False
+
+
+def _enabled(arguments: Sequence[Argument]) -> Iterator[Origin]:
+    """What the switch of a region is made from."""
+    for argument in arguments:
+        if argument.name == "enabled":
+            yield from (*argument.value.origins, *argument.value.chosen_by)
 
 
 def _is_field_access(use: ast.Name, module: Module) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dtypelint.facts import Form, Kind, Origin, Role, Value
@@ -196,6 +196,82 @@ class Tracer:
         if len(bindings) > 1:
             found = self._choose(found, self._deciding(bindings), bindings[0].scope, depth)
         return found
+
+    def named(self, node: ast.expr, scope: Scope) -> tuple[str, Role | None]:
+        """The one name that a value is converted from, and its role: `reduce_dtype` of `TABLE[cfg.reduce_dtype]`."""
+        match node:
+            case ast.Name(id=name):
+                return name, self.roles.role(name)
+            case ast.Attribute(attr="value" | "name", value=inner):
+                return self.named(inner, scope)
+            case ast.Attribute(attr=name, value=base):
+                return (
+                    (name, self.roles.role(name, _tail(base))) if self.torch_dtype(node, scope) is None else ("", None)
+                )
+            case ast.Subscript(slice=ast.Constant(value=str(name)), value=base):
+                return name, self.roles.role(name, _tail(base))
+            case ast.Subscript(slice=inner):
+                return self.named(inner, scope)
+            case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(name)), *_]):
+                return name, self.roles.role(name, _tail(node))
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                return name, self.roles.role(name)
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, inner, *_]):
+                return self.named(inner, scope)
+            case ast.Call(func=ast.Attribute(value=inner), args=[]):
+                return self.named(inner, scope)
+            case ast.Call(args=[inner, *_]):
+                return self.named(inner, scope)
+        return "", None
+
+    def speaks(self, node: ast.expr, scope: Scope, depth: int = 0) -> frozenset[str]:
+        """The dtypes that a test asks for; whether something is set or is None asks for none."""
+        if depth > 4:
+            return frozenset()
+        inner: Iterable[ast.expr] = ()
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                return frozenset(d for each in (left, *others) for d in self._spelled(each, scope, depth))
+            case ast.BoolOp(values=inner) | ast.Tuple(elts=inner):
+                pass
+            case ast.UnaryOp(operand=each) | ast.NamedExpr(value=each) | ast.IfExp(test=each):
+                inner = [each]
+            case ast.Call(func=func, args=args):
+                name = _tail(func)
+                return frozenset(
+                    {*self.roles.named_dtypes(name)} | {d for a in args for d in self._spelled(a, scope, depth)}
+                )
+            case ast.Name():
+                flag = self.roles.flag(node.id)
+                if flag:
+                    return frozenset({flag})
+                inner = [b.value for b in self.names.bindings(node, scope) if b.value is not None and not b.path]
+                inner = [v for v in inner if isinstance(v, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Call)]
+            case ast.Attribute() | ast.Subscript():
+                return frozenset({d} if (d := self.roles.flag(_tail(node))) else ())
+        return frozenset(d for each in inner for d in self.speaks(each, scope, depth + 1))
+
+    def _spelled(self, node: ast.expr, scope: Scope, depth: int) -> Iterator[str]:
+        """The dtypes that one side of a comparison writes out: a literal, a dtype, a member of an enum, a list of those."""
+        match node:
+            case ast.Constant(value=str(text)):
+                yield from self.roles.named_dtypes(text)
+            case ast.Tuple(elts=several) | ast.List(elts=several) | ast.Set(elts=several):
+                for each in several:
+                    yield from self._spelled(each, scope, depth)
+            case ast.Attribute(attr=attr):
+                dtype = self.torch_dtype(node, scope)
+                if dtype is not None:
+                    yield dtype
+                elif attr.isupper():
+                    yield from self.roles.named_dtypes(attr)
+                elif attr in ("value", "name"):
+                    yield from self._spelled(node.value, scope, depth)
+            case ast.Name():
+                if self._is_import(node, scope) and (dtype := self.torch_dtype(node, scope)):
+                    yield dtype
+            case ast.Call() | ast.Compare() | ast.BoolOp():
+                yield from self.speaks(node, scope, depth + 1)
 
     def _is_import(self, node: ast.Name, scope: Scope) -> bool:
         return any(b.kind is Bound.IMPORT for b in self.names.bindings(node, scope))
