@@ -24,7 +24,7 @@ HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
 EXTRA = frozenset(
     {
         *("behaves", "choices", "default_dtype", "device", "does", "flags", "grad", "method", "module", "policy"),
-        *("policy_dict", "required", "switch", "unset"),
+        *("policy_dict", "required", "settings", "switch", "unset"),
     }
 )
 

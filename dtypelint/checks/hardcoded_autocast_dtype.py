@@ -43,7 +43,7 @@ def _hit(sink: Sink, argument: Argument, found: list[Setting]) -> Hit:
 def _confidence(sink: Sink, best: Setting) -> Confidence:
     strong = best.tested or best.role in (Role.AUTOCAST, Role.PARAM)
     confidence = Confidence.HIGH if strong and best.form is not Form.FLAG else Confidence.MEDIUM
-    if not strong and best.hop >= 4:
+    if not strong and best.hop >= 4 and not best.resolved:
         confidence = Confidence.LOW
     if sink.around.inference or sink.around.no_grad:
         confidence = _LOWER[confidence]

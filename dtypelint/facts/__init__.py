@@ -130,7 +130,8 @@ class Setting:
 
     `text` is the expression that reads it there, converted to a dtype the way its siblings are (None: no way is known);
     `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
-    `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it.
+    `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it,
+    `resolved` that its declaration was found and not only a place that reads it.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Setting:
     used: bool = False
     tested: bool = False
     dead: bool = False
+    resolved: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +198,8 @@ class Around:
 
 
 def asks_for_one(speaks: frozenset[str]) -> bool:
-    """Whether a test is about one 16-bit dtype: asking for both, or whether anything is set, picks none."""
-    return len(speaks & LOW_PRECISION) == 1
+    """Whether a test is about one 16-bit dtype, or fp8 weights, which need one: asking for both, or whether anything is set, picks none."""
+    return len(speaks & LOW_PRECISION) == 1 or "float8" in speaks
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Project:
         self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
+        self._mentions: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._folders = frozenset(str(p) for f in self.files for p in PurePosixPath(f).parents)
 
     def facts(self, path: str) -> Facts:
@@ -86,9 +87,16 @@ class Project:
 
     def mentioning(self, word: str) -> Iterator[Module]:
         """The modules in whose text a word occurs."""
-        for path in sorted(self.files):
-            if word in (self.read(path) or "") and (module := self.module(path)) is not None:
+        for path in self.files_with(word):
+            if (module := self.module(path)) is not None:
                 yield module
+
+    def files_with(self, *words: str) -> tuple[str, ...]:
+        """The files whose text holds every one of some words, by path; each question is asked once."""
+        if words not in self._mentions:
+            texts = ((path, self.read(path) or "") for path in sorted(self.files))
+            self._mentions[words] = tuple(path for path, text in texts if all(word in text for word in words))
+        return self._mentions[words]
 
     def _names(self, path: str) -> tuple[str, str]:
         pure = PurePosixPath(path)
@@ -116,7 +124,9 @@ class Project:
         if not dotted or not all(part.isidentifier() for part in dotted.split(".")):
             return None
         relative = dotted.replace(".", "/")
-        bases = dict.fromkeys((*_SOURCE_FOLDERS, *(str(p) for p in PurePosixPath(folder, "x").parents)))
+        # a folder inside a package is no place to import from: `core/trl.py` is not what `import trl` means beside it
+        around = (str(p) for p in PurePosixPath(folder, "x").parents if str(p / "__init__.py") not in self.files)
+        bases = dict.fromkeys((*_SOURCE_FOLDERS, *around))
         for base in bases:
             stem = relative if base in ("", ".") else f"{base}/{relative}"
             for path in (f"{stem}.py", f"{stem}/__init__.py"):

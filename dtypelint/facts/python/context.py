@@ -12,6 +12,7 @@ from dtypelint.facts.python.module import Module, blocks, expressions
 from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.python.wording import Wording
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
@@ -34,6 +35,7 @@ class Surroundings:
         self.module = module
         self.names = names
         self.tracer = tracer
+        self.wording = Wording(tracer)
         self.by_path: dict[str, Call] = dict(tracer.calls)
         self._lines = module.tree.data.decode("utf-8").splitlines()
 
@@ -66,7 +68,7 @@ class Surroundings:
                     holds,
                     (*traced.origins, *traced.chosen_by),
                     self.module.at(test),
-                    self.tracer.speaks(test, scope),
+                    self.wording.speaks(test, scope),
                 )
             )
         no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)

@@ -15,6 +15,7 @@ from dtypelint.facts.python.names import External, Names, statements
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Leaf, Tracer
+from dtypelint.facts.python.wording import Wording
 from dtypelint.facts.targets import Targets
 from dtypelint.knowledge import Call
 
@@ -38,6 +39,7 @@ class Sinks:
         self.targets = targets
         self.names = names
         self.tracer = tracer
+        self.wording = Wording(tracer)
         self.reach = reach
         self.around = Surroundings(module, names, tracer)
 
@@ -164,8 +166,8 @@ class Sinks:
             here = written and value in _within(node)
             span = self.module.tree.span(value) if here else self.module.tree.span(node)
             text = ast.unparse(value) if not here else self.module.tree.source(value)
-            speaks = self.tracer.speaks(value, scope) if field_name not in api.roles else frozenset[str]()
-            named, role = self.tracer.named(value, scope)
+            speaks = self.wording.speaks(value, scope) if field_name not in api.roles else frozenset[str]()
+            named, role = self.wording.named(value, scope)
             arguments.append(Argument(field_name, text, span, plain, here, keyword, speaks, named, role))
         around = self.around.around(stmt, scope)
         reach = self.reach.at(stmt, scope, tuple(fed), frozenset(a.named for a in arguments))

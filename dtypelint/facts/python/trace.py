@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from dtypelint.facts import Form, Kind, Origin, Role, Value
@@ -184,7 +184,7 @@ class Tracer:
         return None
 
     def _name(self, node: ast.Name, scope: Scope, depth: int, root: ast.expr) -> Traced:
-        dtype = self.torch_dtype(node, scope) if self._is_import(node, scope) else None
+        dtype = self.torch_dtype(node, scope) if self.is_import(node, scope) else None
         if dtype is not None:
             return self.leaf(Kind.DTYPE, node, scope, root, dtype, form=Form.DTYPE, spelled=True)
         bindings = self.names.bindings(node, scope)
@@ -197,83 +197,7 @@ class Tracer:
             found = self._choose(found, self._deciding(bindings), bindings[0].scope, depth)
         return found
 
-    def named(self, node: ast.expr, scope: Scope) -> tuple[str, Role | None]:
-        """The one name that a value is converted from, and its role: `reduce_dtype` of `TABLE[cfg.reduce_dtype]`."""
-        match node:
-            case ast.Name(id=name):
-                return name, self.roles.role(name)
-            case ast.Attribute(attr="value" | "name", value=inner):
-                return self.named(inner, scope)
-            case ast.Attribute(attr=name, value=base):
-                return (
-                    (name, self.roles.role(name, _tail(base))) if self.torch_dtype(node, scope) is None else ("", None)
-                )
-            case ast.Subscript(slice=ast.Constant(value=str(name)), value=base):
-                return name, self.roles.role(name, _tail(base))
-            case ast.Subscript(slice=inner):
-                return self.named(inner, scope)
-            case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(name)), *_]):
-                return name, self.roles.role(name, _tail(node))
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
-                return name, self.roles.role(name)
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, inner, *_]):
-                return self.named(inner, scope)
-            case ast.Call(func=ast.Attribute(value=inner), args=[]):
-                return self.named(inner, scope)
-            case ast.Call(args=[inner, *_]):
-                return self.named(inner, scope)
-        return "", None
-
-    def speaks(self, node: ast.expr, scope: Scope, depth: int = 0) -> frozenset[str]:
-        """The dtypes that a test asks for; whether something is set or is None asks for none."""
-        if depth > 4:
-            return frozenset()
-        inner: Iterable[ast.expr] = ()
-        match node:
-            case ast.Compare(left=left, comparators=others):
-                return frozenset(d for each in (left, *others) for d in self._spelled(each, scope, depth))
-            case ast.BoolOp(values=inner) | ast.Tuple(elts=inner):
-                pass
-            case ast.UnaryOp(operand=each) | ast.NamedExpr(value=each) | ast.IfExp(test=each):
-                inner = [each]
-            case ast.Call(func=func, args=args):
-                name = _tail(func)
-                return frozenset(
-                    {*self.roles.named_dtypes(name)} | {d for a in args for d in self._spelled(a, scope, depth)}
-                )
-            case ast.Name():
-                flag = self.roles.flag(node.id)
-                if flag:
-                    return frozenset({flag})
-                inner = [b.value for b in self.names.bindings(node, scope) if b.value is not None and not b.path]
-                inner = [v for v in inner if isinstance(v, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Call)]
-            case ast.Attribute() | ast.Subscript():
-                return frozenset({d} if (d := self.roles.flag(_tail(node))) else ())
-        return frozenset(d for each in inner for d in self.speaks(each, scope, depth + 1))
-
-    def _spelled(self, node: ast.expr, scope: Scope, depth: int) -> Iterator[str]:
-        """The dtypes that one side of a comparison writes out: a literal, a dtype, a member of an enum, a list of those."""
-        match node:
-            case ast.Constant(value=str(text)):
-                yield from self.roles.named_dtypes(text)
-            case ast.Tuple(elts=several) | ast.List(elts=several) | ast.Set(elts=several):
-                for each in several:
-                    yield from self._spelled(each, scope, depth)
-            case ast.Attribute(attr=attr):
-                dtype = self.torch_dtype(node, scope)
-                if dtype is not None:
-                    yield dtype
-                elif attr.isupper():
-                    yield from self.roles.named_dtypes(attr)
-                elif attr in ("value", "name"):
-                    yield from self._spelled(node.value, scope, depth)
-            case ast.Name():
-                if self._is_import(node, scope) and (dtype := self.torch_dtype(node, scope)):
-                    yield dtype
-            case ast.Call() | ast.Compare() | ast.BoolOp():
-                yield from self.speaks(node, scope, depth + 1)
-
-    def _is_import(self, node: ast.Name, scope: Scope) -> bool:
+    def is_import(self, node: ast.Name, scope: Scope) -> bool:
         return any(b.kind is Bound.IMPORT for b in self.names.bindings(node, scope))
 
     def _deciding(self, bindings: tuple[Binding, ...]) -> list[ast.expr]:
@@ -349,7 +273,7 @@ class Tracer:
             return self.leaf(Kind.DTYPE, node, scope, root, dtype, form=Form.DTYPE, spelled=True)
         if node.attr in ("value", "name") and isinstance(node.value, ast.Attribute | ast.Name | ast.Subscript):
             return self.trace(node.value, scope, depth + 1, root)
-        owner = _tail(node.value)
+        owner = tail(node.value)
         classes = self.names.classes(node.value, scope)
         if node.attr in _TENSOR_DTYPE and not classes and not self.is_config(node.value):
             return self.leaf(Kind.DERIVED, node, scope, root)
@@ -375,7 +299,7 @@ class Tracer:
     def is_config(self, node: ast.expr) -> bool:
         """`cfg.dtype` is a setting, `x.dtype` belongs to a tensor or module."""
         return any(
-            w in _tail(node).lower()
+            w in tail(node).lower()
             for w in ("cfg", "conf", "arg", "opt", "setting", "param_", "flags", "precision", "self.args")
         )
 
@@ -386,7 +310,7 @@ class Tracer:
                 for key, value in zip(table.keys, table.values, strict=True):
                     if isinstance(key, ast.Constant) and key.value == node.slice.value:
                         return self.trace(value, scope, depth + 1, root)
-            return self.setting(node, node.slice.value, scope, root, base=node.value, owner=_tail(node.value))
+            return self.setting(node, node.slice.value, scope, root, base=node.value, owner=tail(node.value))
         if isinstance(node.slice, ast.Constant):
             found = self.trace(node.value, scope, depth + 1, root)
             return found if found.leaves else self.leaf(Kind.OPAQUE, node, scope, root)
@@ -414,7 +338,7 @@ class Tracer:
                 if self._literal_table(func.value, scope) is not None or not isinstance(key, ast.Constant):
                     return self.trace(key, scope, depth + 1, root)
                 if isinstance(key.value, str):
-                    return self.setting(node, key.value, scope, root, base=func.value, owner=_tail(func.value))
+                    return self.setting(node, key.value, scope, root, base=func.value, owner=tail(func.value))
         for symbol in self.names.callees(func, scope):
             if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
                 found = self._returns(symbol, _filled(node, symbol.node), depth, scope)
@@ -446,7 +370,7 @@ class Tracer:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             if key.value in _TENSOR_DTYPE and not self.is_config(target):
                 return self.leaf(Kind.DERIVED, node, scope, root)
-            return self.setting(node, key.value, scope, root, base=target, owner=_tail(target))
+            return self.setting(node, key.value, scope, root, base=target, owner=tail(target))
         return self.trace(key, scope, depth + 1, root)
 
     def _returns(self, callee: Scope, filled: dict[str, ast.expr], depth: int, caller: Scope | None = None) -> Traced:
@@ -520,15 +444,15 @@ def _unpacked(value: ast.expr, path: tuple[int | str, ...]) -> ast.expr | None:
     return value
 
 
-def _tail(node: ast.expr) -> str:
+def tail(node: ast.expr) -> str:
     """The last name of an expression: what holds a setting is called."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.Subscript(slice=ast.Constant(value=str(name))):
             return name
-        case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if _tail(func) in ("get", "getattr"):
+        case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if tail(func) in ("get", "getattr"):
             return name
         case ast.Call(func=func) | ast.Subscript(value=func):
-            return _tail(func)
+            return tail(func)
     return ""
