@@ -11,6 +11,7 @@ from dtypelint.examiner import Examiner, Outcome
 from dtypelint.files import File, Walk
 from dtypelint.finding import Report
 from dtypelint.knowledge import Knowledge
+from dtypelint.narrowing import Narrowed, narrowed
 from dtypelint.places import Places
 from dtypelint.settings import Configuration, Flags
 from dtypelint.source import Unreadable
@@ -18,6 +19,8 @@ from dtypelint.source import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from dtypelint.baseline import Baseline
+    from dtypelint.changes import Changes
     from dtypelint.examiner import Found, Place
     from dtypelint.source import Source
 
@@ -35,12 +38,16 @@ class Options:
     jobs: int = 0
     prefilter: bool = True
     stdin: tuple[Path, bytes] | None = None
+    baseline: Baseline | None = None
+    changes: Changes | None = None
 
 
 def run(paths: Iterable[Path], options: Options) -> Report:
     """Check files and folders."""
     checked = Run(paths, options)
-    return summed(checked.outcomes.values(), len(checked.files))
+    outcomes = checked.outcomes.values()
+    settings = {file.path: file.settings for file in checked.files}
+    return summed(outcomes, len(checked.files), narrowed(merged(outcomes), settings, options.baseline, options.changes))
 
 
 class Run:
@@ -89,14 +96,17 @@ def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outc
     ]
 
 
-def summed(outcomes: Collection[Outcome], files: int) -> Report:
-    """The report of a run over a number of files."""
-    found = merged(outcomes)
-    shown = [item for item in found if not item.hidden]
+def summed(outcomes: Collection[Outcome], files: int, rest: Narrowed | None = None) -> Report:
+    """The report of a run over a number of files, and of what it leaves out."""
+    rest = rest or Narrowed(merged(outcomes))
+    shown = [item for item in rest.kept if not item.hidden]
     return Report(
         findings=tuple(item.finding for item in shown),
         files=files,
-        hidden=len(found) - len(shown),
+        hidden=len(rest.kept) - len(shown),
+        known=rest.known,
+        unchanged=rest.unchanged,
+        gone=rest.gone,
         failed=any(item.fails for item in shown),
         internal=tuple(text for outcome in outcomes for text in outcome.internal),
     )

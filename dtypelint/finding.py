@@ -135,6 +135,8 @@ class Finding:
 class Report:
     """What a run found. `hidden` counts pedantic findings; `failed` says whether one reaches its `fail-on`.
 
+    `known` counts those of a baseline, `unchanged` those on lines that have not changed; `gone` are the entries of the
+    baseline that nothing met.
     `internal` holds the tracebacks of defects in the tool itself: the findings of other rules and files stand beside them.
     """
 
@@ -143,6 +145,9 @@ class Report:
     hidden: int = 0
     failed: bool = False
     internal: tuple[str, ...] = ()
+    known: int = 0
+    unchanged: int = 0
+    gone: tuple[str, ...] = ()
 
     def count(self, severity: Severity) -> int:
         """The number of findings of a severity."""

@@ -287,6 +287,8 @@ def test_the_json() -> None:
         "fixable": 1,
         "fixable_unsafe": 0,
         "hidden": 3,
+        "known": 0,
+        "unchanged": 0,
         "internal_errors": 0,
         "rules": {"DTL101": 1, "DTL205": 2},
     }

@@ -30,6 +30,8 @@ def render(report: Report, _around: Surroundings) -> str:
             "fixable": report.fixable(Safety.SAFE),
             "fixable_unsafe": report.fixable(Safety.UNSAFE),
             "hidden": report.hidden,
+            "known": report.known,
+            "unchanged": report.unchanged,
             "internal_errors": len(report.internal),
             "rules": dict(sorted(Counter(item.code for item in report.findings).items())),
         },

@@ -146,4 +146,8 @@ def totals(report: Report) -> str:
         parts.append("fixable: " + ", ".join(f"{count} {safety}" for safety, count in fixable if count))
     if report.hidden:
         parts.append(f"{number(report.hidden, 'pedantic finding')} hidden (--pedantic)")
+    if report.known:
+        parts.append(f"{report.known} in the baseline")
+    if report.unchanged:
+        parts.append(f"{report.unchanged} on unchanged lines")
     return "; ".join(parts)
