@@ -35,7 +35,9 @@ class Changes:
 
     def touch(self, finding: Finding) -> bool:
         """Whether a line of the finding has changed, or one that it rests on: a declared setting makes a finding new."""
-        return any(map(self._changed, [finding.position, *finding.settings, *(note.position for note in finding.related)]))
+        return any(
+            map(self._changed, [finding.position, *finding.settings, *(note.position for note in finding.related)])
+        )
 
     def _changed(self, position: Position) -> bool:
         real = Path(os.path.realpath(position.path))

@@ -9,13 +9,15 @@ import click
 
 from dtypelint.cli.common import checking, finish, guarded, inputs, options, write
 from dtypelint.cli.fix import complain, repaired, save, summary, taking, unsafe_option
+from dtypelint.cli.legacy import Command, add_ignores, narrowed, narrowing, tell_gone, write_baseline
 from dtypelint.cli.reporting import emit, reporting
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @reporting
+@narrowing
 @click.option("--fix", is_flag=True, help="Apply the safe fixes first, as `dtypelint fix` does.")
 @unsafe_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
@@ -31,7 +33,9 @@ def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: boo
         chosen, stdin = inputs(paths)
         if fix and stdin:
             raise click.UsageError("--fix has no file to write to: use `dtypelint fix -`")
-        asked = options(values, stdin=stdin)
+        if stdin and values["add_ignore"] is not None:
+            raise click.UsageError("--add-ignore has no file to write to")
+        asked = narrowed({**values, "fix": fix}, options(values, stdin=stdin))
         unwritten: dict[str, str] = {}
         if fix:
             workspace, result = repaired(chosen, asked, taking(unsafe=unsafe_fixes))
@@ -43,6 +47,12 @@ def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: boo
             from dtypelint.engine import run
 
             report = run(chosen, asked)
+            if values["write_baseline"]:
+                write_baseline(report, values)
+            if values["add_ignore"] is not None:
+                add_ignores(report, values, chosen, asked)
+                report = run(chosen, asked)
         emit(report, values, asked)
+        tell_gone(report, values)
         complain(unwritten)
         finish(report, traceback=traceback, exit_zero=exit_zero)
