@@ -116,6 +116,40 @@ def test_only_the_branch_that_holds_the_place_is_looked_at() -> None:
     assert {case.chosen["c.kind"] for case in cases(goal(HEAD + text, "MixedPrecisionPolicy"))} == {"a"}
 
 
+def test_a_branch_that_cannot_be_taken_is_assumed_to_be() -> None:
+    text = "READY = False\ndef f(c):\n    if READY:\n        return MixedPrecisionPolicy(c.d)"
+    found = cases(goal(HEAD + text, "MixedPrecisionPolicy"))
+    assert {case.chosen["c.d"].name for case in found} == ALL
+    assert found[0].outcome.assumed == ("`READY` is true",)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("@torch.autocast('cuda', dtype=torch.float16)\ndef f(x):\n    return x", "float16"),
+        ("class A:\n    @torch.autocast('cuda', dtype=torch.float16)\n    def f(self, x):\n        return x", "float16"),
+        ("def f(x):\n    class A:\n        def g(self):\n            return torch.autocast('cuda', dtype=torch.half)", "float16"),
+        ("def f(x):\n    torch.autocast('cuda', dtype=torch.float16).__enter__()", "float16"),
+        ("def f(x):\n    x[:, 0] = 1\n    return torch.autocast('cuda', dtype=torch.float16)", "float16"),
+        ("def f(x):\n    while x:\n        if x.y:\n            continue\n        with torch.autocast('cuda', dtype=torch.half):\n            x()", "float16"),
+        ("def f(x):\n    return [torch.autocast('cuda', dtype=torch.half) for _ in x if _]", "float16"),
+        ("def f(x):\n    return x or y(torch.autocast('cuda', dtype=torch.half))", "float16"),
+    ],
+)  # fmt: skip
+def test_regions_stand_in_many_places(text: str, field: str) -> None:
+    assert values_of(text, "torch.autocast", "dtype") == {field}
+
+
+def test_only_what_decides_is_looked_at() -> None:
+    text = (
+        "def f(c, model):\n    c.other = pick(c.mode)\n    if c.debug:\n        model.log = c.level\n"
+        "    for block in model:\n        block.x = c.y\n    return MixedPrecisionPolicy(c.param_dtype)"
+    )
+    assert {path for case in cases(goal(HEAD + text, "MixedPrecisionPolicy")) for path in case.chosen} == {
+        "c.param_dtype"
+    }
+
+
 def test_assumptions_are_listed() -> None:
     text = "def f(c):\n    if c.ready():\n        return MixedPrecisionPolicy(Kind.dtype(c.d))"
     assumed = {item for case in cases(goal(HEAD + text, "MixedPrecisionPolicy")) for item in case.outcome.assumed}
@@ -128,7 +162,6 @@ def test_assumptions_are_listed() -> None:
         ("def f(c):\n    return MixedPrecisionPolicy(**c.fields)", "`**c.fields` is not known"),
         ("def f(*a):\n    return MixedPrecisionPolicy(*a)", "`*a` is not known"),
         ("def f(c):\n    return MixedPrecisionPolicy(c.__dict__['d'])", "`c.__dict__` is not read"),
-        ("def f(c):\n    if False:\n        return MixedPrecisionPolicy(c.d)", "the branch is not taken"),
         ("def f(a, b, c, d, e, g):\n    return MixedPrecisionPolicy(a, b, c, d, e, g)", "takes 4 positional"),
     ],
 )

@@ -9,7 +9,7 @@ from dtypelint.facts.python.scope import Scope, defaults
 from dtypelint.knowledge import Call
 from dtypelint.smoke.expressions import Expressions, Frame
 from dtypelint.smoke.knobs import NAMES
-from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Missing, Routine, Unknown, torch_dtype
+from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Missing, Refused, Routine, Unknown, torch_dtype
 
 DEEPEST = 8
 TEXTS = frozenset({"lower", "upper", "strip", "replace", "removeprefix", "removesuffix", "split", "title"})
@@ -19,10 +19,6 @@ NULL = Library("contextlib.nullcontext")
 def anything(name: str) -> Call:
     """A call that no table knows: its keywords are all that is known of it."""
     return Call("", "call", name, "", (), (), (), {}, False, {})
-
-
-class Refused(Unknown):
-    """The user's code raises for the values that were chosen."""
 
 
 class Calls(Expressions):
@@ -136,8 +132,8 @@ class Calls(Expressions):
         value = self.knobs.known(self.value(node.args[0], frame))
         kind = ast.unparse(node.args[1])
         if isinstance(value, Knob):
-            # a knob that nobody has looked at yet is a dtype, which is what a policy takes
-            return kind.endswith("dtype")
+            # a dtype first, which is what a policy takes
+            return self.place(ast.unparse(node), kind.endswith("dtype"))
         if isinstance(value, str):
             return "str" in kind
         if isinstance(value, Dtype):

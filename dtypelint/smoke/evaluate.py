@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.facts.python.scope import Scope
 from dtypelint.smoke.interpreter import Elsewhere, Interpreter
 from dtypelint.smoke.knobs import Knobs
-from dtypelint.smoke.slices import leading
-from dtypelint.smoke.symbols import DTYPES, Built, Crash, Knob, Need, Unknown
+from dtypelint.smoke.slices import Slices, leading
+from dtypelint.smoke.symbols import DTYPES, Crash, Knob, Need, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,9 +59,10 @@ class Goal:
     module: Module
     node: ast.expr
     follow: str = ""
+    lenient: bool = False
     path: frozenset[ast.AST] = field(init=False)
     scopes: tuple[Scope, ...] = field(init=False)
-    statement: ast.stmt | None = field(init=False, default=None)
+    slices: Slices = field(init=False)
 
     def __post_init__(self) -> None:
         way = leading(self.module.tree.root, self.node)
@@ -72,8 +73,7 @@ class Goal:
         while scopes and not any(stmt in self.path for stmt in scopes[-1].body):
             scopes.pop()
         self.scopes = tuple(scopes) or (self._around(way),)
-        statements = [node for node in way if isinstance(node, ast.stmt)]
-        self.statement = statements[-1] if statements else None
+        self.slices = Slices(way, self.scopes, self.follow)
 
     def _around(self, way: tuple[ast.AST, ...]) -> Scope:
         owners = [node for node in way if isinstance(node, ast.ClassDef)]
@@ -84,14 +84,13 @@ class Goal:
         """What comes out under an assignment; Need when a knob is missing, Unknown when nothing can be said."""
         knobs = Knobs(chosen, self.project.tracer.roles.dtype)
         interpreter = Interpreter(self.project, knobs, self.node, self.path)
-        interpreter.follow = self.follow
+        interpreter.slices, interpreter.follow, interpreter.lenient = self.slices, self.follow, self.lenient
         try:
-            value = interpreter.run(self.scopes, self.statement)
+            value = interpreter.run(self.scopes)
         except Crash as crash:
             return Outcome(None, None, str(crash), tuple(knobs.assumed))
         except Elsewhere:
             return Outcome(None, None, "", tuple(knobs.assumed))
-        assert isinstance(value, Built)
         fields = {name: settled(value.call, name, item, knobs) for name, item in value.fields.items()}
         for name in IGNORED & fields.keys():
             del fields[name]
@@ -118,6 +117,18 @@ class Search:
         self._budget = RUNS
         self.reason = "nothing is known"
 
+    def first(self, chosen: Mapping[str, Any]) -> tuple[dict[str, Any], Outcome]:
+        """The first assignment that works, else one under which a branch is taken that cannot be; Unknown without one."""
+        found = next(self.complete(chosen), None)
+        if found is None and self._budget and not self._goal.lenient:
+            reason = self.reason
+            self._goal.lenient = True
+            found = next(self.complete(chosen), None)
+            self.reason = reason
+        if found is None:
+            raise Unknown(self.reason)
+        return found
+
     def complete(self, chosen: Mapping[str, Any], free: str = "") -> Iterator[tuple[dict[str, Any], Outcome]]:
         """The assignments that extend one until the goal has its value.
 
@@ -142,9 +153,7 @@ class Search:
 def cases(goal: Goal, start: Mapping[str, Any] | None = None) -> list[Case]:
     """The base, and each of its knobs varied alone; Unknown when no assignment works."""
     search = Search(goal)
-    base = next(search.complete(start or {}), None)
-    if base is None:
-        raise Unknown(search.reason)
+    base = search.first(start or {})
     chosen, outcome = base
     found = [Case(chosen, "", outcome)]
     for knob in chosen:
@@ -159,8 +168,4 @@ def cases(goal: Goal, start: Mapping[str, Any] | None = None) -> list[Case]:
 
 def under(goal: Goal, chosen: Mapping[str, Any]) -> Outcome:
     """What comes out under an assignment, completed where it leaves a knob open; Unknown when nothing does."""
-    search = Search(goal)
-    found = next(search.complete(chosen), None)
-    if found is None:
-        raise Unknown(search.reason)
-    return found[1]
+    return Search(goal).first(chosen)[1]

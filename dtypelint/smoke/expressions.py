@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.facts.python.names import External
 from dtypelint.facts.python.scope import Bound
 from dtypelint.smoke.knobs import NAMES, Knobs
-from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Routine, Unknown, torch_dtype
+from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Refused, Routine, Unknown, torch_dtype
 
 if TYPE_CHECKING:
     from dtypelint.facts.project import Project
@@ -166,9 +166,10 @@ class Expressions:
         return self.place(name)
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Any:
+        owner = self.value(node.value, frame)
         if node.attr.startswith("__"):
             raise Unknown(f"`{self.text(node)}` is not read")
-        return self.member(self.value(node.value, frame), node.attr)
+        return self.member(owner, node.attr)
 
     def member(self, owner: Any, name: str) -> Any:
         """An attribute of a value."""
@@ -256,6 +257,8 @@ class Expressions:
             if each in self.path:
                 return value
             if self.knobs.truth(value) is isinstance(node.op, ast.Or):
+                if node in self.path:
+                    raise Refused("the place is not reached")
                 return self.knobs.known(value)
         return value
 
@@ -353,9 +356,11 @@ class Expressions:
                 for index, each in enumerate(targets):
                     self.bind(each, known[index] if known else self.opaque(each), frame)
             case ast.Subscript(value=owner, slice=key):
-                self._store(self.value(owner, frame), self.value(key, frame), value)
+                with suppress(Unknown):
+                    self._store(self.value(owner, frame), self.value(key, frame), value)
             case ast.Attribute(value=owner, attr=name):
-                self.assign_member(self.value(owner, frame), name, value)
+                with suppress(Unknown):
+                    self.assign_member(self.value(owner, frame), name, value)
 
     def _store(self, owner: Any, key: Any, value: Any) -> None:
         if isinstance(owner, dict):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.module import header
 from dtypelint.facts.python.scope import parameters
-from dtypelint.smoke.calls import NULL, Calls, Refused
+from dtypelint.smoke.calls import NULL, Calls
 from dtypelint.smoke.expressions import STEPS, Frame
-from dtypelint.smoke.slices import needed, reads, writes
-from dtypelint.smoke.symbols import Built, Crash, Knob, Unknown
+from dtypelint.smoke.symbols import Built, Crash, Knob, Refused, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dtypelint.facts.python.scope import Scope
+    from dtypelint.smoke.slices import Slices
     from dtypelint.smoke.symbols import Routine
 
 MOST = 32
@@ -36,6 +38,10 @@ class Elsewhere(Exception):
     """An empty context stands in the place of the goal."""
 
 
+class Inner(Exception):
+    """The goal lies in a function or class that is defined here."""
+
+
 class Left(Exception):
     """`break` or `continue` in a loop that is read step by step."""
 
@@ -43,31 +49,31 @@ class Left(Exception):
 class Interpreter(Calls):
     """Reads the functions around a goal.
 
-    `follow` names the place that holds the goal's value where later statements change it (`policy`, `self.policy`).
+    `follow` names the place that holds the goal's value where later statements change it (`policy`, `self.policy`);
+    `lenient` takes the branches around the goal even where their test cannot hold.
     """
 
+    slices: Slices
+    lenient = False
     follow = ""
     found: Built | None = None
-    need: set[str] | None = None
+    inside: ast.AST
 
-    def run(self, scopes: Sequence[Scope], statement: ast.stmt | None) -> Any:
+    def run(self, scopes: Sequence[Scope]) -> Built:
         """The value of the goal: a Built, or what stands in its place; `scopes` lead to it, the outermost first."""
         frame: Frame | None = None
         try:
-            for scope, inner in zip(scopes, [*scopes[1:], None], strict=True):
+            for scope in scopes:
                 frame = Frame(scope, {}, frame)
+                self.inside = scope.node
                 self._parameters(scope, frame)
-                last = inner.node if inner is not None else None
-                self._body(scope, frame, statement if last is None else last)
-            assert frame is not None
-            if statement is not None and self.found is None:
-                raise Unknown("the place is not reached")
+                self._body(scope, frame)
         except (Reached, Return):
             pass
         assert frame is not None
         return self._result(frame)
 
-    def _result(self, frame: Frame) -> Any:
+    def _result(self, frame: Frame) -> Built:
         if self.found is None:
             raise Unknown("the place is not reached")
         if self.follow:
@@ -87,23 +93,12 @@ class Interpreter(Calls):
             for arg in parameters(scope.node):
                 frame.env[arg.arg] = Knob(arg.arg)
 
-    def _body(self, scope: Scope, frame: Frame, last: ast.AST | None) -> None:
-        body = scope.body
-        goals = reads(last) if last is not None else set()
-        if self.follow:
-            goals |= {self.follow}
-        self.need = needed(body, goals)
-        for stmt in body:
-            if stmt in self.path and stmt is last and not self._is_goal_statement(last):
-                return
-            self._sliced(stmt, frame)
-
-    def _is_goal_statement(self, node: ast.AST | None) -> bool:
-        """Whether the goal lies in the statement itself and not in a function that it defines."""
-        return not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    def _body(self, scope: Scope, frame: Frame) -> None:
+        with suppress(Inner):
+            self.block(scope.body, frame)
 
     def _sliced(self, stmt: ast.stmt, frame: Frame) -> None:
-        if self.need is None or stmt in self.path or writes(stmt) & self.need:
+        if self.slices.matters(stmt, self.inside, called=self.depth > 0):
             self.statement(stmt, frame)
 
     def block(self, body: Sequence[ast.stmt], frame: Frame) -> None:
@@ -115,13 +110,13 @@ class Interpreter(Calls):
         """What a function returns, given its frame."""
         if isinstance(routine.node, ast.Lambda):
             return self.value(routine.node.body, frame)
-        outer, self.need = self.need, None
+        outer, self.inside = self.inside, routine.node
         try:
             self.block(routine.node.body, frame)
         except Return as returned:
             return returned.value
         finally:
-            self.need = outer
+            self.inside = outer
         return None
 
     def statement(self, stmt: ast.stmt, frame: Frame) -> None:
@@ -152,12 +147,15 @@ class Interpreter(Calls):
                 result = self.value(value, frame) if value is not None else None
                 raise Return(result)
             case ast.Raise():
-                if self.need is None or stmt in self.path:
+                if self.depth or stmt in self.path:
                     raise Refused(f"`{self.text(stmt)}`")
             case ast.Break() | ast.Continue():
                 raise Left
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if stmt in self.path:
-                raise Unknown("the place lies in a nested definition")
+                for part in header(stmt):
+                    if part in self.path:
+                        self.value(part, frame)
+                raise Inner
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, frame: Frame) -> None:
         result = self.value(value, frame) if value in self.path else self._soft(value, frame)
@@ -200,7 +198,7 @@ class Interpreter(Calls):
     def _assume(self, test: ast.expr, holds: bool, frame: Frame) -> None:
         """Refuse the choices under which a branch that holds the goal is not taken; a test that is unknown is taken."""
         value = self._soft(test, frame)
-        if isinstance(value, Knob):
+        if isinstance(value, Knob) or self.lenient:
             self.knobs.assumed[f"`{self.text(test)}` is {'true' if holds else 'false'}"] = None
         elif self.knobs.truth(value) is not holds:
             raise Refused("the branch is not taken")
@@ -208,8 +206,10 @@ class Interpreter(Calls):
     def choice(self, node: ast.IfExp, frame: Frame) -> Any:
         """One side of a conditional expression; an empty context in the place of the goal ends the reading."""
         value = super().choice(node, frame)
-        if node in self.path and self.found is None and value == NULL:
-            raise Elsewhere
+        if node in self.path and self.found is None:
+            if value == NULL:
+                raise Elsewhere
+            raise Refused("the place is not reached")
         return value
 
     def _match(self, stmt: ast.Match, frame: Frame) -> None:
@@ -263,11 +263,14 @@ class Interpreter(Calls):
                 self.value(stmt.iter, frame)
             else:
                 self.bind(stmt.target, self._first(stmt, frame), frame)
-            return self.block([*stmt.body, *stmt.orelse], frame)
+            try:
+                return self.block([*stmt.body, *stmt.orelse], frame)
+            except Left:
+                raise Unknown("the loop is left before the place") from None
         items = self._soft(stmt.iter, frame) if isinstance(stmt, ast.For) else None
         if isinstance(stmt, ast.For) and isinstance(items, dict | list | tuple) and len(items) <= MOST:
             return self._unroll(stmt, list(items), frame)
-        for name in writes(stmt):
+        for name in self.slices.written(stmt):
             if name in frame.env and "." not in name:
                 frame.env[name] = Knob(name)
         return None

@@ -94,6 +94,10 @@ class Unknown(Exception):
     """The expression cannot be evaluated without running it."""
 
 
+class Refused(Unknown):
+    """Under the values that were chosen the user's code raises, or does not get to the goal."""
+
+
 class Crash(Exception):
     """The user's code raises here."""
 
