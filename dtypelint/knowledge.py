@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
 EXTRA = frozenset(
     {
-        *("behaves", "choices", "default_dtype", "device", "does", "flags", "grad", "method", "module", "policy"),
-        *("policy_dict", "required", "settings", "switch", "unset"),
+        *("behaves", "choices", "default_dtype", "device", "does", "flags", "grad", "ignores", "method", "module"),
+        *("policy", "policy_dict", "required", "settings", "switch", "unset"),
     }
 )
 

@@ -53,7 +53,8 @@ class Unknown:
 class Section:
     """A mapping inside of a document.
 
-    `at` are the keys that lead to it, `*` in front for any; `prefix` may stand before its keys or not; `needs` is what keys at
+    `at` are the keys that lead to it, `*` in front for any; `prefix` may stand before its keys or not; `exports` is what stands
+    before a key, in upper case, in the environment; `needs` is what keys at
     the top must say for the section to be used; `whole` says that every unknown key is reported and not only those that speak
     of precision.
     """
@@ -62,6 +63,7 @@ class Section:
     keys: Mapping[str, Key]
     unknown: tuple[Unknown, ...]
     prefix: str
+    exports: str
     needs: Mapping[str, tuple[str, ...]]
     whole: bool
 
@@ -161,6 +163,7 @@ def _section(table: Table) -> Section:
         keys=MappingProxyType({key.name: key for key in keys}),
         unknown=unknown,
         prefix=table.string("prefix") or "",
+        exports=table.string("exports") or "",
         needs=_choices(table.table("needs")),
         whole=table.flag("whole") or False,
     )

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtypelint.facts.configs import ConfigKey, Fp8Request
+    from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
+    from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.finding import Edit, Location, Span
     from dtypelint.knowledge import Call
 
@@ -417,6 +418,9 @@ class Facts:
     traces: tuple[Trace, ...] = ()
     keys: tuple[ConfigKey, ...] = ()
     requests: tuple[Fp8Request, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    recipes: tuple[LostRecipe, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

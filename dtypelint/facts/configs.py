@@ -91,3 +91,20 @@ class Fp8Request:
     answers: tuple[Answer, ...]
     evident: tuple[str, ...]
     insertion: Insertion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable that is written and does not arrive.
+
+    `instead` is the name that is read; `fits` says whether the written value is one that is taken under that name. `late` is
+    the reader that ran before, where the variable is right and comes too late.
+    """
+
+    name: str
+    span: Span
+    library: str
+    instead: str = ""
+    near: str = ""
+    fits: bool = False
+    late: Related | None = None

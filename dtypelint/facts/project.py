@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from dtypelint.facts import Facts
 from dtypelint.facts.config.tree import Tree
 from dtypelint.facts.python.casts import Casts
+from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.reach import Reach
+from dtypelint.facts.python.recipes import Recipes
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.roles import Roles
@@ -64,7 +66,17 @@ class Project:
         sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
         casts = Casts(module, self.names, self.tracer)
         events = Events(module, self.names, self.tracer)
-        return Facts(path, tuple(sinks.find()), tuple(casts.find()), tuple(sinks.mutations()), tuple(events.find()))
+        recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
+        return Facts(
+            path,
+            tuple(sinks.find()),
+            tuple(casts.find()),
+            tuple(sinks.mutations()),
+            tuple(events.find()),
+            **self.tree.environment(tuple(Writes(module, self.names).find())),
+            recipes=tuple(recipes.lost()),
+            fallbacks=tuple(recipes.fallbacks()),
+        )
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

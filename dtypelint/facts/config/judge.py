@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 
 from dtypelint.facts import Role
@@ -12,7 +12,7 @@ from dtypelint.facts.configs import Answer, ConfigKey, Fate
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location, Related, Span
-from dtypelint.schemas import Config, Key, Section, Unknown
+from dtypelint.schemas import Config, Key, Reading, Section, Unknown
 
 MISSING = "-"
 
@@ -152,24 +152,19 @@ class Judge:
         if key.type == "list":
             yield self._made(here, entry, Fate.REFUSED_VALUE, "must be a list", says=key.says)
             return
-        for reading in key.readings:
-            if not reading.values or not self._affects(reading.versions):
-                continue
-            word = value.text.lower() if reading.folds else value.text
-            if word not in ([each.lower() for each in reading.values] if reading.folds else reading.values):
-                instead = key.means.get(value.text.lower(), "")
-                known = ", ".join(f"`{each}`" for each in reading.values)
-                yield self._made(
-                    here,
-                    entry,
-                    Fate.REFUSED_VALUE,
-                    f"takes {known}",
-                    says=key.says,
-                    versions=reading.versions,
-                    instead=instead,
-                    is_spelling=instead.lower() == value.text.lower(),
-                )
-                return
+        reading = refusal(key, value.text, self._affects)
+        if reading is not None:
+            instead = key.means.get(value.text.lower(), "")
+            yield self._made(
+                here,
+                entry,
+                Fate.REFUSED_VALUE,
+                taken(reading),
+                says=key.says,
+                versions=reading.versions,
+                instead=instead,
+                is_spelling=instead.lower() == value.text.lower(),
+            )
 
     def _unknown(self, here: tuple[str, ...], section: Section, entry: Entry) -> Iterator[ConfigKey]:
         unknown = next((each for each in section.unknown if self._affects(each.versions)), None)
@@ -277,6 +272,20 @@ class Judge:
 
     def _is_fp8(self, here: tuple[str, ...]) -> bool:
         return any(self._roles.role(name) is Role.FP8 for name in here)
+
+
+def refusal(key: Key, text: str, affects: Callable[[str], bool]) -> Reading | None:
+    """The targeted releases that do not take a value, if any."""
+    for reading in key.readings:
+        known = [each.lower() for each in reading.values] if reading.folds else reading.values
+        if known and affects(reading.versions) and (text.lower() if reading.folds else text) not in known:
+            return reading
+    return None
+
+
+def taken(reading: Reading) -> str:
+    """The values that a key takes, as the middle of a message."""
+    return "takes " + ", ".join(f"`{each}`" for each in reading.values)
 
 
 def value_of(document: Map, *names: str) -> str | None:

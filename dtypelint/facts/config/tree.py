@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from dtypelint.facts import Facts
+from dtypelint.facts.config import shell
+from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.reader import Reader
+from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
+from dtypelint.finding import Span
 from dtypelint.languages import Language, language
 from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
+ACCELERATE = re.compile(r"\baccelerate\b|\btransformers\b")
 IMPORTS = {
     "AO": re.compile(r"^\s*(?:import|from)\s+torchao\b", re.MULTILINE),
     "TE": re.compile(r"^\s*(?:import|from)\s+transformer_engine\b", re.MULTILINE),
     "MSAMP": re.compile(r"^\s*(?:import|from)\s+msamp\b", re.MULTILINE),
 }
+
+
+class Written(TypedDict):
+    """The facts of a file's environment variables, as `Facts` takes them."""
+
+    keys: tuple[ConfigKey, ...]
+    requests: tuple[Fp8Request, ...]
+    variables: tuple[Variable, ...]
 
 
 class Tree:
@@ -39,17 +52,43 @@ class Tree:
         self.code = tuple(sorted(code))
         self.knowledge = knowledge
         self.read = read
+        self._read: dict[str, bool] = {}
         self._reader = Reader(knowledge.configs, targets, Roles(knowledge.roles), lambda: self.evident)
+        self._environment = Environment(knowledge, targets, self._is_read)
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a configuration file; `Unreadable` when it cannot be parsed."""
         text = self.read(path)
         if text is None:
             raise Unreadable(1, "cannot be read")
-        if language(path.rpartition("/")[2]) in (Language.YAML, Language.JSON):
+        read_as = language(path.rpartition("/")[2])
+        if read_as in (Language.YAML, Language.JSON):
             keys, requests = self._reader.facts(path, text, {})
             return Facts(path, keys=keys, requests=requests)
+        if read_as is Language.SHELL:
+            script = shell.read(path, text)
+            return Facts(path, **self.environment(tuple(_writes(script))))
         return Facts(path)
+
+    def environment(self, writes: tuple[Write, ...]) -> Written:
+        """What becomes of the variables that a file writes."""
+        return Written(
+            keys=tuple(self._environment.keys(writes)),
+            requests=tuple(self._environment.requests(writes, lambda: self.evident)),
+            variables=tuple(self._environment.variables(writes)),
+        )
+
+    @cached_property
+    def _uses_accelerate(self) -> bool:
+        return any(ACCELERATE.search(self.read(path) or "") for path in (*self.code, *self.files))
+
+    def _is_read(self, variable: str) -> bool:
+        """Whether the project looks a variable up itself, or has nothing to do with the library that does not."""
+        if variable not in self._read:
+            texts = (self.read(path) or "" for path in (*self.code, *self.files))
+            own = any(variable.partition("_")[0] in text and reads(text, variable) for text in texts)
+            self._read[variable] = own or not self._uses_accelerate
+        return self._read[variable]
 
     @cached_property
     def evident(self) -> tuple[str, ...]:
@@ -59,3 +98,9 @@ class Tree:
             text = self.read(path) or ""
             found |= {name for name, pattern in IMPORTS.items() if name not in found and pattern.search(text)}
         return tuple(sorted(found))
+
+
+def _writes(script: shell.Script) -> Iterator[Write]:
+    for name, value in script.variables:
+        span = Span(value.span.start + value.quoted, value.span.end - value.quoted)
+        yield Write(name.text, name.span, value.text if value.known else None, span)

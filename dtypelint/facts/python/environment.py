@@ -1,0 +1,92 @@
+"""The environment variables that a module writes, and the readers that ran before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from dtypelint.facts.config.environment import Write
+from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.scope import Scope
+from dtypelint.finding import Related, Span
+
+ENVIRON = External("os.environ")
+READERS = {"Accelerator": "accelerate.Accelerator"}
+SETTERS = ("setdefault", "__setitem__")
+
+
+class Writes:
+    """Finds them."""
+
+    def __init__(self, module: Module, names: Names) -> None:
+        self.module = module
+        self.names = names
+
+    def find(self) -> Iterator[Write]:
+        """Every variable that is written under a name that stands in the text."""
+        text = self.module.tree.text
+        if "environ" not in text and "putenv" not in text:
+            return
+        for scope in self.module.scopes.values():
+            for stmt in statements(scope.body):
+                for name, value in self._written(stmt, scope):
+                    literal = value.value if isinstance(value, ast.Constant) else None
+                    yield Write(
+                        str(name.value),
+                        self._inner(name),
+                        literal if isinstance(literal, str) else None,
+                        self._inner(value),
+                        self._late(str(name.value), stmt, scope),
+                    )
+
+    def _written(self, stmt: ast.stmt, scope: Scope) -> Iterator[tuple[ast.Constant, ast.expr]]:
+        if isinstance(stmt, ast.Assign):
+            for target in stmt.targets:
+                match target:
+                    case ast.Subscript(value=base, slice=ast.Constant(value=str()) as name) if self._is(base, scope):
+                        yield name, stmt.value
+        for node in expressions(stmt):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=base, attr=attr), args=[ast.Constant(value=str()) as name, value]
+                ):
+                    if (attr in SETTERS and self._is(base, scope)) or (attr == "putenv" and ast.unparse(base) == "os"):
+                        yield name, value
+                case ast.Call(func=ast.Attribute(value=base, attr="update"), args=args, keywords=_):
+                    if args and isinstance(args[0], ast.Dict) and self._is(base, scope):
+                        for key, value in zip(args[0].keys, args[0].values, strict=True):
+                            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                                yield key, value
+
+    def _is(self, node: ast.expr, scope: Scope) -> bool:
+        return ENVIRON in self.names.symbols(node, scope)
+
+    def _inner(self, node: ast.expr) -> Span:
+        """The span of a string without its quotes, of anything else as it is."""
+        span = self.module.tree.span(node)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = self.module.tree.source(node)
+            if len(text) == len(node.value) + 2:
+                return Span(span.start + 1, span.end - 1)
+        return span
+
+    def _late(self, name: str, stmt: ast.stmt, scope: Scope) -> Related | None:
+        """The call before a write, on every path to it, that has looked the variable up already."""
+        if not name.startswith("ACCELERATE_"):
+            return None
+        state = flow(scope)
+        here = state.context.get(stmt)
+        for other in statements(scope.body):
+            there = state.context.get(other)
+            if here is None or there is None or other is stmt or state.order[other] >= state.order[stmt]:
+                continue
+            if here.loops or there.loops or here.guards[: len(there.guards)] != there.guards:
+                continue
+            for node in expressions(other):
+                if isinstance(node, ast.Call):
+                    for reader, path in READERS.items():
+                        if path in self.names.paths(node.func, scope):
+                            return Related(self.module.at(node), f"`{reader}` has read the environment here")
+        return None
