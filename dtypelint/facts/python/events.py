@@ -22,7 +22,7 @@ _DEPTH = 4
 _MOST = 400
 # a file without these words has no training step
 _WORTH = re.compile(rb"backward|caler\b")
-_SCALES = re.compile(rb"GradScaler|(?:grad|loss|amp)_?scal|\bscaler\b|_scaler\b", re.IGNORECASE)
+_SCALES = re.compile(r"GradScaler|(?:grad|loss|amp)_?scal|scaled?_?loss|(?:^|_)scaler", re.IGNORECASE)
 # calls into other files are followed only where their name speaks of a step
 _STEPS = re.compile(r"clip|grad|step|backward|scal|update|optim|norm|fsdp|shard|wrap", re.IGNORECASE)
 _CLIPS = re.compile(r"^(?:dispatch_)?clip_grad(?:ient)?s?(?:_norm|_value)?_?$|^clip_grads_with_norm_$")
@@ -49,7 +49,7 @@ class Events:
     def find(self) -> Iterator[Trace]:
         if not _WORTH.search(self.module.tree.data):
             return
-        scales = _SCALES.search(self.module.tree.data) is not None
+        scales = any(_SCALES.search(name) for name in _identifiers(self.module.tree.root))
         found: list[tuple[Scope, tuple[Event, ...]]] = []
         for scope in (self.module.scope, *self.module.functions()):
             events = tuple(self._walk(Frame(scope)))
@@ -288,6 +288,14 @@ class Events:
             scaled_by=scaled_by,
             owner=owner,
         )
+
+
+def _identifiers(root: ast.AST) -> Iterator[str]:
+    """Every name that a module uses or makes."""
+    for node in ast.walk(root):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
+                yield name
 
 
 def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
