@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runner import Step
 
 from dtypelint.finding import Confidence, Edit, Finding, Fix, Location, Note, Position, Report, Safety, Severity, Span
 from dtypelint.knowledge import Knowledge
@@ -380,6 +381,14 @@ def test_annotations_behind_the_text_are_folded() -> None:
     folded = github.group(REPORT, AROUND).splitlines()
     assert (folded[0], folded[-1], len(folded)) == ("::group::dtypelint annotations", "::endgroup::", 5)
     assert github.group(Report((), 1), AROUND) == ""
+
+
+def test_text_that_looks_like_a_command_is_not_run() -> None:
+    assert github.protected("a\n") == "a\n"
+    text = " ::error::x\na ##[error]y\n"
+    read = Step().read(github.protected(text) + github.group(REPORT, AROUND))
+    assert read.text == text.splitlines()
+    assert [issue.kind for issue in read.issues] == ["error", "warning", "notice"]
 
 
 def test_the_base_of_the_paths(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,12 @@ def emit(report: Report, values: dict[str, Any], options: Options) -> None:
     if not report.files and not quiet:
         write("dtypelint: no files to check\n", err=True)
     if report.files or output in ALWAYS:
-        write(_printed(report, values, around))
+        text = _printed(report, values, around)
+        if annotates(values):
+            from dtypelint.reports import github
+
+            text = github.protected(text)
+        write(text)
     for name, path in values["files"]:
         text = rendered(report, name, around) if around and name in MACHINE else _human(report, name, summary=True)
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from dtypelint.finding import Confidence, Severity
 from dtypelint.reports.escape import visible
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 # actions/runner: `_maxIssueMessageLength`, and the annotations of each kind that a step may make
 LONGEST = 4096
+# actions/runner: `ActionCommand.TryParseV2` and `TryParse`
+COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
 SLOTS = 10
 
 
@@ -58,6 +62,14 @@ def group(report: Report, around: Surroundings) -> str:
     """The annotations behind another report, folded away in the log."""
     commands = render(report, around)
     return f"::group::dtypelint annotations\n{commands}::endgroup::\n" if commands else ""
+
+
+def protected(text: str) -> str:
+    """Text for a log; the runner is told to run none of it where a line looks like a command."""
+    if not COMMAND.search(text):
+        return text
+    token = uuid4().hex
+    return f"::stop-commands::{token}\n{text}::{token}::\n"
 
 
 def escape(text: str) -> str:
