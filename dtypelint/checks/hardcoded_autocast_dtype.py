@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import LOW_PRECISION, Argument, Facts, Form, Role, Setting, Sink
-from dtypelint.facts.autocast import autocast_fix, candidates, is_guard
+from dtypelint.facts.autocast import autocast_fix, candidates, follows, is_guard
 from dtypelint.facts.edits import declared
 from dtypelint.finding import Confidence, Hit
 
@@ -17,9 +17,16 @@ def check(facts: Facts) -> Iterator[Hit]:
         argument = sink.get("dtype")
         if argument is None or argument.value.hardcoded not in LOW_PRECISION or is_guard(sink):
             continue
-        if sink.around.dispatched or sink.around.comment:
+        around = sink.around
+        if around.dispatched or around.comment or around.dummy or around.dead:
             continue
-        yield _hit(sink, argument, candidates(sink))
+        if "disables_outer_autocast" in around.duties:
+            continue
+        found = candidates(sink)
+        if around.no_grad and any(follows(other, found) for other in facts.of("autocast")):
+            # the region that trains follows the setting, this one runs something frozen
+            continue
+        yield _hit(sink, argument, found)
 
 
 def _hit(sink: Sink, argument: Argument, found: list[Setting]) -> Hit:

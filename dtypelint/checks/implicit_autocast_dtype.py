@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import Facts, Role, Setting, Sink
-from dtypelint.facts.autocast import autocast_fix, candidates, device, is_guard
+from dtypelint.facts.autocast import autocast_fix, candidates, device, follows, is_guard
 from dtypelint.facts.edits import declared
 from dtypelint.finding import Confidence, Hit, Severity
 
@@ -14,16 +14,50 @@ _BF16 = frozenset({"cpu", "hpu", "xla"})
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("autocast"):
-        if sink.get("dtype") is not None or sink.is_open or is_guard(sink) or sink.via != "call":
+        given = sink.get("dtype")
+        if (given is not None and not given.value.is_none) or sink.is_open or is_guard(sink) or sink.via == "replace":
             continue
-        if device(sink) in _BF16 or sink.around.nested or sink.around.owners or sink.around.dispatched:
+        around = sink.around
+        if around.nested or around.dispatched or around.dummy or around.dead:
             continue
-        yield _hit(sink, [s for s in candidates(sink, flags=True) if s.hop <= 4])
+        found = [s for s in candidates(sink, flags=True) if s.hop <= 4]
+        twin = next((s for s in found for other in facts.of("autocast") if _is_twin(sink, other, s)), None)
+        if twin is not None:
+            yield _beside(sink, twin)
+        elif device(sink) not in _BF16 and ("bfloat16" in around.comment_speaks or not around.owners):
+            yield _hit(sink, found)
+
+
+def _is_twin(sink: Sink, other: Sink, setting: Setting) -> bool:
+    """Whether another region of the same function follows a setting."""
+    same = (other.around.cls, other.around.function) == (sink.around.cls, sink.around.function)
+    return same and other is not sink and follows(other, [setting])
+
+
+def _beside(sink: Sink, setting: Setting) -> Hit:
+    where = device(sink) or "cuda"
+    dtype = "bfloat16" if where in _BF16 else "float16"
+    return Hit(
+        sink.span,
+        f"autocast without a dtype computes in {dtype} on {where}; the other branch follows `{setting.read}`",
+        Confidence.MEDIUM,
+        (declared(setting),),
+        *autocast_fix(sink, None, [setting]),
+        severity=Severity.ERROR,
+        settings=(setting.declared,),
+    )
 
 
 def _hit(sink: Sink, found: list[Setting]) -> Hit:
     inference = bool(sink.around.inference or sink.around.no_grad)
     where = device(sink) or "cuda"
+    if "bfloat16" in sink.around.comment_speaks and not found:
+        return Hit(
+            sink.span,
+            f"autocast without a dtype computes in float16 on {where} although a comment says bfloat16",
+            Confidence.MEDIUM,
+            severity=Severity.ERROR,
+        )
     if not found:
         return Hit(
             sink.span,

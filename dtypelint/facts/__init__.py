@@ -174,7 +174,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a place in its function."""
+    """What stands around a place in its function.
+
+    `dummy` says that the result is multiplied by zero; `duties` holds what the owners around it do in the targeted versions.
+    """
 
     function: str
     cls: str
@@ -186,6 +189,23 @@ class Around:
     owners: tuple[str, ...] = ()
     scaler: Location | None = None
     nested: bool = False
+    dummy: bool = False
+    duties: frozenset[str] = frozenset()
+
+    @property
+    def comment_speaks(self) -> frozenset[str]:
+        """The 16-bit dtypes that the comment names."""
+        words = self.comment.lower().replace("/", " ").replace(",", " ").split()
+        spelled = {"bf16": "bfloat16", "bfloat16": "bfloat16", "fp16": "float16", "float16": "float16"}
+        return frozenset(spelled[w] for w in words if w in spelled)
+
+    @property
+    def dead(self) -> bool:
+        """Whether a switch that is never turned on leads here."""
+        return any(
+            c.origins and all(o.kind is Kind.BOOL and o.text == str(not c.holds) for o in c.origins)
+            for c in self.conditions
+        )
 
     @property
     def dispatched(self) -> bool:

@@ -41,6 +41,13 @@ def candidates(sink: Sink, flags: bool = False) -> list[Setting]:
     return sorted(found, key=lambda s: (not s.tested, _ROLES.index(s.role) if s.role in _ROLES else 9, s.hop))
 
 
+def follows(sink: Sink, settings: list[Setting]) -> bool:
+    """Whether a region takes its dtype from one of some settings."""
+    argument = sink.get("dtype")
+    origins = (*argument.value.origins, *argument.value.chosen_by) if argument is not None else ()
+    return any(o.kind is Kind.SETTING and o.text == s.read for o in origins for s in settings)
+
+
 def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) -> tuple[Fix | None, str | None]:
     """Take the dtype from the nearest setting; autocast is off where it says float32."""
     best = found[0]

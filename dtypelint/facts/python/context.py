@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
@@ -13,6 +13,7 @@ from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.wording import Wording
+from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
@@ -31,11 +32,12 @@ _REASON = re.compile(
 class Surroundings:
     """Answers for one module what stands around its statements."""
 
-    def __init__(self, module: Module, names: Names, tracer: Tracer) -> None:
+    def __init__(self, module: Module, names: Names, tracer: Tracer, targets: Targets) -> None:
         self.module = module
         self.names = names
         self.tracer = tracer
         self.wording = Wording(tracer)
+        self.targets = targets
         self.by_path: dict[str, Call] = dict(tracer.calls)
         self._lines = module.tree.data.decode("utf-8").splitlines()
 
@@ -74,6 +76,7 @@ class Surroundings:
         no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)
         owner = scope.owner
         holder = owner if owner is not None else scope
+        owners = self._owners(scope)
         return Around(
             function=".".join(reversed(functions)),
             cls=owner.name if owner is not None else "",
@@ -82,7 +85,9 @@ class Surroundings:
             trains=self._calls(holder, {"backward"}),
             inference=self._inference(functions),
             comment=self._comment(stmt, scope),
-            owners=self._owners(scope),
+            owners=tuple(call.name for call in owners),
+            duties=frozenset(self._duties(owners)),
+            dummy=self._is_dummy(stmt, scope),
             scaler=self._scaler(holder),
             nested=nested,
         )
@@ -135,7 +140,7 @@ class Surroundings:
                         return self.module.at(node)
         return None
 
-    def _owners(self, scope: Scope) -> tuple[str, ...]:
+    def _owners(self, scope: Scope) -> tuple[Call, ...]:
         """The libraries that run this code in an autocast of their own: by a base class, or by an object made here."""
         cls = scope.owner
         paths = list(self.names.bases(cls)) if cls is not None else []
@@ -144,7 +149,27 @@ class Surroundings:
                 if isinstance(node, ast.Call):
                     paths.extend(self.names.paths(node.func, scope))
         calls = (self.by_path.get(path) for path in paths)
-        return tuple(dict.fromkeys(call.name for call in calls if call is not None and call.kind == "owner"))
+        return tuple({call.name: call for call in calls if call is not None and call.kind == "owner"}.values())
+
+    def _duties(self, owners: Iterable[Call]) -> Iterator[str]:
+        """What the owners do in the targeted versions."""
+        for call in owners:
+            yield from call.extra.get("does", ())
+            for row in call.extra.get("behaves", ()):
+                if self.targets.affects(call.library, row["versions"]):
+                    yield from row["does"]
+
+    def _is_dummy(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Whether what a region computes is multiplied by zero, inside it or right after it."""
+        body = next((b for b in _all_blocks(scope.body) if stmt in b), ())
+        near = body[body.index(stmt) : body.index(stmt) + 3] if body else ()
+        return any(
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mult)
+            and (_is_zero(node.left) or _is_zero(node.right))
+            for each in near
+            for node in ast.walk(each)
+        )
 
     def _comment(self, stmt: ast.stmt, scope: Scope) -> str:
         """A comment about precision on the statement's header, directly above it, or above an `if` that leads to it."""
@@ -165,8 +190,24 @@ class Surroundings:
             while line >= 1 and self._lines[line - 1].lstrip().startswith("#"):
                 parts.append(self._lines[line - 1].strip())
                 line -= 1
+        if isinstance(stmt, ast.Assign):
+            held = self._text(stmt.targets[0])
+            uses = (line.partition("#") for line in self._lines if f"{held}" in line)
+            parts += [text for code, sign, text in uses if sign and held in code]
         text = " ".join(parts)
         return text if _REASON.search(text) and "flagged" not in text else ""
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 0
+
+
+def _all_blocks(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    yield body
+    for each in body:
+        if not isinstance(each, Function | ast.ClassDef):
+            for block in blocks(each):
+                yield from _all_blocks(block)
 
 
 def _branches(stmt: ast.stmt, body: Sequence[ast.stmt]) -> Iterator[ast.If]:

@@ -163,8 +163,9 @@ class Reach:
                 yield from self._options(scope.module, name, 4, None)
             for cls in dict.fromkeys(c for b in bindings for c in self.names._class_of_binding(b, 0)):
                 yield from self.readable.fields_of(cls, name, 4, set())
-        holders = [s for s in (scope, *scope.enclosing()) if s.is_function]
-        for holder in holders:
+        around = [s for s in scope.enclosing() if s.is_function]
+        beside = [s for s in scope.module.functions() if around and around[-1] in s.enclosing() and s is not scope]
+        for holder in (*([scope] if scope.is_function else []), *around, *(s for s in beside if s not in around)):
             for text, reads in self.readable.reads(holder).items():
                 head = text.partition(".")[0].partition("[")[0]
                 if head not in {n for n, _ in places} or head in ("self", "cls"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dtypelint.facts import Form, Kind, Role, Setting
 from dtypelint.facts.python.flow import flow
@@ -109,6 +109,8 @@ class Readable:
         if name.startswith("_") and hop != 3:
             # private to another object
             return
+        if _is_mapping(fields):
+            return
         if role is None or any(self.names.field_classes(f) for f in fields):
             return
         first = next((f for f in fields if f.in_body), fields[0])
@@ -158,11 +160,17 @@ class Readable:
                     if last(node) == "dtype" and not self.tracer.is_config(base):
                         # the dtype of a tensor or a module follows from it
                         continue
-                    if not self.names.classes(node, function):
+                    fields = [f for c in self.names.classes(base, function) for f in self.names.fields(c, last(node))]
+                    if not _is_mapping(fields) and not self.names.classes(node, function):
                         text = module.tree.source(node)
                         found.setdefault(module.tree.source(base), []).append((text, node, function))
         self._kept[holder] = found
         return found
+
+
+def _is_mapping(fields: Iterable[Field]) -> bool:
+    """Whether a field holds settings and is none itself."""
+    return any(f.annotation is not None and "dict" in ast.unparse(f.annotation).lower() for f in fields)
 
 
 def at(binding: Binding) -> Location:

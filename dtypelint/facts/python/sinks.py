@@ -41,7 +41,7 @@ class Sinks:
         self.tracer = tracer
         self.wording = Wording(tracer)
         self.reach = reach
-        self.around = Surroundings(module, names, tracer)
+        self.around = Surroundings(module, names, tracer, targets)
 
     def find(self) -> Iterator[Sink]:
         wanted = self._words()
