@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import runner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -331,28 +332,10 @@ def test_the_json() -> None:
 
 
 def parse_command(line: str) -> tuple[str, dict[str, str], str]:
-    """As actions/runner reads a workflow command (`ActionCommand.TryParseV2`)."""
-    line = line.lstrip()
-    assert line.startswith("::")
-    head, _, message = line[2:].partition("::")
-    command, _, named = head.partition(" ")
-    properties = {}
-    for pair in named.split(","):
-        key, equals, value = pair.strip().partition("=")
-        assert equals
-        properties[key.lower()] = unescape(value, property=True)
-    return command, properties, unescape(message)
-
-
-def unescape(value: str, *, property: bool = False) -> str:  # noqa: A002
-    for escaped, character in [
-        ("%0D", "\r"),
-        ("%0A", "\n"),
-        *([("%3A", ":"), ("%2C", ",")] if property else []),
-        ("%25", "%"),
-    ]:
-        value = value.replace(escaped, character)
-    return value
+    """A line of a log as the runner reads it."""
+    command = runner.parse_v2(line)
+    assert command
+    return command
 
 
 def test_annotations() -> None:
