@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dtypelint.facts.python.scope import Scope, defaults
-from dtypelint.knowledge import Call
 from dtypelint.smoke.expressions import Expressions, Frame
 from dtypelint.smoke.knobs import NAMES
-from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Missing, Refused, Routine, Unknown, torch_dtype
+from dtypelint.smoke.symbols import (
+    Built,
+    Dtype,
+    Knob,
+    Library,
+    Method,
+    Missing,
+    Refused,
+    Routine,
+    Unknown,
+    anything,
+    torch_dtype,
+)
+
+if TYPE_CHECKING:
+    from dtypelint.knowledge import Call
 
 DEEPEST = 8
 TEXTS = frozenset({"lower", "upper", "strip", "replace", "removeprefix", "removesuffix", "split", "title"})
 NULL = Library("contextlib.nullcontext")
-
-
-def anything(name: str) -> Call:
-    """A call that no table knows: its keywords are all that is known of it."""
-    return Call("", "call", name, "", (), (), (), {}, False, {})
 
 
 class Calls(Expressions):
@@ -36,10 +45,6 @@ class Calls(Expressions):
                 value = Built(anything(ast.unparse(node.func)), self.arguments(node, frame)[1])
             self.reached(value)
         return value
-
-    def reached(self, value: Any) -> None:
-        """Take note of the value of the goal."""
-        raise NotImplementedError
 
     def body(self, routine: Routine, frame: Frame) -> Any:
         """What a function returns, given its frame."""

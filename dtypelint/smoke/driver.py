@@ -19,6 +19,7 @@ OLDEST = (2, 6)
 PROBES = {
     "policy": "sharding:drive",
     "autocast": "regions:drive",
+    "cast": "casts:drive",
     "scaler-switch": "regions:scaler",
 }
 
@@ -77,7 +78,7 @@ def drive(job: dict[str, Any], device: str) -> dict[str, Any]:
     answer: dict[str, Any]
     try:
         probe = getattr(import_module(f"dtypelint.smoke.probes.{module}"), function)
-        answer = {"seen": probe({**job, "fields": decoded(job.get("fields"))}, device)}
+        answer = {"seen": probe(decoded(job), device)}
     except Elsewhere as elsewhere:
         answer = {"reason": str(elsewhere)}
     except Stage as failed:

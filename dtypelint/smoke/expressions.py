@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.facts.python.names import External
 from dtypelint.facts.python.scope import Bound
 from dtypelint.smoke.knobs import NAMES, Knobs
-from dtypelint.smoke.symbols import Built, Dtype, Knob, Library, Method, Refused, Routine, Unknown, torch_dtype
+from dtypelint.smoke.symbols import (
+    Built,
+    Dtype,
+    Knob,
+    Library,
+    Method,
+    Refused,
+    Routine,
+    Unknown,
+    anything,
+    torch_dtype,
+)
 
 if TYPE_CHECKING:
     from dtypelint.facts.project import Project
@@ -58,6 +69,12 @@ class Expressions:
         self.steps += 1
         if self.steps > STEPS:
             raise Unknown("too many steps")
+        value = self._value(node, frame)
+        if node is self.goal and not isinstance(node, ast.Call):
+            self.reached(Built(anything("value"), {"dtype": value}))
+        return value
+
+    def _value(self, node: ast.expr, frame: Frame) -> Any:
         match node:
             case ast.Constant(value=value):
                 return value
@@ -100,6 +117,10 @@ class Expressions:
             case ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
                 return self._comprehension(node, frame)
         raise Unknown(f"`{self.text(node)}` is not read")
+
+    def reached(self, value: Built) -> None:
+        """Take note of the value of the goal; one that is no call counts as a dtype."""
+        raise NotImplementedError
 
     def text(self, node: ast.AST) -> str:
         """The source of a node on one line."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dtypelint.knowledge import Call
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dtypelint.facts.python.scope import Scope
-    from dtypelint.knowledge import Call
 
 
 class Missing(Enum):
@@ -79,6 +80,11 @@ class Built:
     call: Call
     fields: dict[str, Any]
     partial: bool = False
+
+
+def anything(name: str) -> Call:
+    """A call that no table knows: its keywords are all that is known of it."""
+    return Call("", "call", name, "", (), (), (), {}, False, {})
 
 
 class Need(Exception):
