@@ -10,7 +10,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import External, Names, statements
-from dtypelint.facts.python.scope import Bound, Function, Scope
+from dtypelint.facts.python.scope import Bound, Function, Scope, targets
 from dtypelint.facts.python.things import Sort, Thing
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location, Span
@@ -18,6 +18,8 @@ from dtypelint.finding import Location, Span
 CASTS = frozenset({"to", "half", "float", "bfloat16", "double", "type", "type_as"})
 # steps between a loop variable and its cast that keep what it stands for
 _STEPS = CASTS | {"detach", "clone", "contiguous", "cpu", "cuda"}
+# methods that wrap a module or run it backward, whatever they belong to
+_BUILDS = frozenset({"backward", "prepare", "initialize", "setup"})
 # a cast inside asks whether it is possible
 _PROBES = frozenset({"raises", "suppress", "warns", "assertRaises", "assertRaisesRegex", "assertWarns"})
 
@@ -33,22 +35,22 @@ class Casts:
 
     def find(self) -> Iterator[Cast]:
         for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
+            body = list(statements(scope.body))
+            loops = [stmt.target for stmt in body if isinstance(stmt, ast.For | ast.AsyncFor)]
+            looped = {name.id for target in loops for name, _ in targets(target)}
+            for stmt in body:
                 match stmt:
                     case ast.Expr(value=ast.Call() as call) if _is_cast(call):
                         yield from self._discarded(stmt, call, scope)
                     case ast.Expr(value=ast.ListComp(elt=ast.Call() as call)) if _is_cast(call):
                         yield from self._discarded(stmt, call, scope)
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if name in looped:
                         yield from self._rebound(stmt, name, value, scope)
 
     def _discarded(self, stmt: ast.Expr, call: ast.Call, scope: Scope) -> Iterator[Cast]:
         assert isinstance(call.func, ast.Attribute)
-        context = flow(scope).context.get(stmt)
         receiver = call.func.value
-        if context is None or any(stmt in body.body for body in context.tries):
-            return
-        if any(_tail(item.context_expr) in _PROBES for item in context.items):
+        if self._probes(stmt, scope):
             return
         thing = self.kinds.of(receiver, stmt, scope)
         if thing is None or not thing.is_tensor or (thing.dtype and thing.dtype == self.kinds.cast_dtype(call, scope)):
@@ -56,6 +58,15 @@ class Casts:
         listed = isinstance(stmt.value, ast.ListComp)
         target = Target.OTHER if listed else self._target(receiver, thing, stmt, scope)
         yield self._cast(stmt, call, receiver, scope, thing, target, rebinds=False)
+
+    def _probes(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Whether a statement is there to see if it raises: alone in a `try`, or where an error is expected."""
+        context = flow(scope).context.get(stmt)
+        return (
+            context is None
+            or any(stmt in each.body for each in context.tries)
+            or any(_tail(item.context_expr) in _PROBES for item in context.items)
+        )
 
     def _rebound(self, stmt: ast.Assign, name: str, value: ast.Call, scope: Scope) -> Iterator[Cast]:
         """`p = p.to(…)` for a loop variable `p` that nothing reads before the loop binds it again."""
@@ -65,6 +76,8 @@ class Casts:
             call, rebuilt = value.args[0], True
             inner = _cast_name(call)
         if inner is None or inner.id != name or (rebuilt and not self._rebuilds(value.func, scope)):
+            return
+        if self._probes(stmt, scope):
             return
         state = flow(scope)
         made = [b for b in state.bindings.get(name, ()) if b.node is stmt]
@@ -91,13 +104,15 @@ class Casts:
 
     def _target(self, receiver: ast.expr, thing: Thing, stmt: ast.stmt, scope: Scope) -> Target:
         """Where the result of a cast can be kept."""
-        bindings = self.names.bindings(receiver, scope) if isinstance(receiver, ast.Name) else ()
-        local = bool(bindings) and all(b.scope is scope and b.name not in flow(scope).outer for b in bindings)
         if isinstance(receiver, ast.Subscript) and thing.sort in (Sort.TENSOR, Sort.STATE):
             base = self.kinds.of(receiver.value, stmt, scope)
             return Target.SUBSCRIPT if base is None or base.sort is Sort.MAP else Target.OTHER
-        if thing.sort is not Sort.TENSOR and all(b.kind is Bound.LOOP for b in bindings):
-            return _OF_SORT[thing.sort]
+        bindings = self.names.bindings(receiver, scope) if isinstance(receiver, ast.Name) else ()
+        looped = bool(bindings) and all(b.kind is Bound.LOOP for b in bindings)
+        if thing.sort in (Sort.PARAMETER, Sort.BUFFER) or (thing.sort is Sort.STATE and looped):
+            called = any(isinstance(node, ast.Call) for node in ast.walk(receiver))
+            return Target.OTHER if called else _OF_SORT[thing.sort]
+        local = bool(bindings) and all(b.scope is scope and b.name not in flow(scope).outer for b in bindings)
         return Target.LOCAL if local else Target.OTHER
 
     def _cast(
@@ -190,7 +205,7 @@ class Casts:
             for node in expressions(other) if index < start else ():
                 if isinstance(node, ast.Call) and self._shards(node, scope, 0):
                     last = (scope.module.at(node), scope.module.tree.source(node.func))
-        if last is not None or depth > 2 or not scope.is_function:
+        if last is not None or depth > 1 or not scope.is_function:
             return last
         outside = scope.parent is scope.module.scope
         for module in self.names.modules.mentioning(scope.name) if outside else (scope.module,):
@@ -203,19 +218,20 @@ class Casts:
         return last
 
     def _shards(self, node: ast.Call, scope: Scope, depth: int) -> bool:
-        if _tail(node) == "backward":
+        """Whether a call wraps a module, takes its parameters into an optimizer, or runs it backward."""
+        symbols = self.names.symbols(node.func, scope)
+        paths = [symbol.path for symbol in symbols if isinstance(symbol, External)]
+        calls = (self.tracer.calls.get(path) for path in paths)
+        if _tail(node) in _BUILDS or any(call is not None and call.kind in ("shard", "optimizer") for call in calls):
             return True
-        for symbol in self.names.symbols(node.func, scope):
-            if isinstance(symbol, External):
-                call = self.tracer.calls.get(symbol.path)
-                if call is not None and call.kind in ("shard", "optimizer"):
+        for symbol in symbols if depth < 2 else ():
+            if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
+                nodes = (inner for stmt in statements(symbol.body) for inner in expressions(stmt))
+                if any(isinstance(inner, ast.Call) and self._shards(inner, symbol, depth + 1) for inner in nodes):
                     return True
-            elif depth < 2 and isinstance(symbol.node, Function):
-                for stmt in statements(symbol.body):
-                    for inner in expressions(stmt):
-                        if isinstance(inner, ast.Call) and self._shards(inner, symbol, depth + 1):
-                            return True
-        return False
+        takes = any(isinstance(argument, ast.Call) and _tail(argument) == "parameters" for argument in node.args)
+        known = any(path.partition(".")[0] in ("builtins", "itertools") for path in paths)
+        return takes and not known and len(paths) == len(symbols)
 
 
 _OF_SORT = {
@@ -226,7 +242,10 @@ _OF_SORT = {
 
 
 def _is_cast(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in CASTS
+    """A call that casts when its receiver is a tensor; `x.type()` only asks."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in CASTS:
+        return False
+    return bool(call.args or call.keywords) or call.func.attr not in ("to", "type", "type_as")
 
 
 def _cast_name(call: ast.expr) -> ast.Name | None:

@@ -55,6 +55,7 @@ class Kinds:
         self.hints = Hints(names)
         self._steps = 0
         self._active: set[ast.AST | Binding] = set()
+        self._registered: dict[Scope, dict[str, Thing]] = {}
         self._sliced: dict[Scope, set[ast.expr]] = {}
 
     def of(self, node: ast.expr, stmt: ast.AST, scope: Scope) -> Thing | None:
@@ -166,14 +167,10 @@ class Kinds:
         for field in self.names.fields(cls, name):
             yield self._field(field)
         for owner in self.names.mro(cls):
-            for method in owner.module.functions():
-                for stmt in statements(method.body) if method.owner is owner else ():
-                    match stmt:
-                        case ast.Expr(
-                            value=ast.Call(func=ast.Attribute(attr=how), args=[ast.Constant(value=key), *_]) as call
-                        ) if how in ("register_buffer", "register_parameter") and key == name:
-                            sort = Sort.BUFFER if how == "register_buffer" else Sort.PARAMETER
-                            yield Thing(sort, f"registered as a {sort}", method.module.at(call))
+            if owner not in self._registered:
+                self._registered[owner] = dict(_registered(owner))
+            if name in self._registered[owner]:
+                yield self._registered[owner][name]
 
     def _field(self, field: Field) -> Thing | None:
         found = self.hints.annotated(field.annotation, field.scope)
@@ -222,7 +219,9 @@ class Kinds:
         if made is None and library in _LIBRARIES and name[0].islower() and name not in _OTHERS:
             made = Thing(Sort.TENSOR, f"the result of `{symbol.path}`", at)
         if made is not None:
-            return replace(made, dtype=self._dtype_argument(node, scope))
+            leaf = any(k.arg == "requires_grad" and getattr(k.value, "value", None) is True for k in node.keywords)
+            sort = Sort.PARAMETER if leaf else made.sort
+            return replace(made, sort=sort, dtype=self._dtype_argument(node, scope))
         if library == "torch.nn" and name in _LAYERS:
             return Thing(Sort.LAYER, f"`{symbol.path}`", at)
         if symbol.path == "safetensors.torch.load_file":
@@ -304,3 +303,15 @@ class Kinds:
             }
         used = next((use for use in flow(scope).uses.get(binding, ()) if use in self._sliced[scope]), None)
         return Thing(Sort.TENSOR, "it is indexed as one", scope.module.at(used)) if used is not None else None
+
+
+def _registered(cls: Scope) -> Iterator[tuple[str, Thing]]:
+    """The buffers and parameters that the methods of a class register by name."""
+    methods = (scope for scope in cls.module.functions() if scope.owner is cls)
+    for stmt in (stmt for method in methods for stmt in statements(method.body)):
+        match stmt:
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(attr=how), args=[ast.Constant(value=str(name)), *_]) as call
+            ) if how in ("register_buffer", "register_parameter"):
+                sort = Sort.BUFFER if how == "register_buffer" else Sort.PARAMETER
+                yield name, Thing(sort, f"registered as a {sort}", cls.module.at(call))
