@@ -44,7 +44,8 @@ class Changes:
         if not real.is_relative_to(self._top):
             return True
         lines = self._of(real.relative_to(self._top).as_posix())
-        return lines is None or any(part.start <= position.end_line and position.line < part.stop for part in lines)
+        first, last = position.lines
+        return lines is None or any(part.start <= last and first < part.stop for part in lines)
 
     def _of(self, path: str) -> Sequence[range] | None:
         """The changed lines of a file; None where the whole file is new."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dtypelint.settings import Configuration, Settings
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-NOT_YET = frozenset({".ipynb"})
 LARGEST_CONFIG = 512_000
 MOST = 50_000
 
@@ -66,7 +65,7 @@ class Walk:
         for _, path in named:
             if path.is_dir():
                 found.update((file.path, file) for file in self._below(path))
-            elif path.suffix not in NOT_YET:
+            else:
                 settings = self._configuration.for_folder(path.parent)
                 left_out = settings.force_exclude and self.excluded(path, settings)
                 if not left_out and (settings.configs or not is_config(path.name)):

@@ -90,13 +90,33 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """1-based line and column of a place, columns in code points, with the end behind the last character."""
+    """1-based line and column of a place, columns in code points, with the end behind the last character.
+
+    In a notebook the lines are those of the cell; `stored` are the first and the last line in the file itself.
+    """
 
     path: str
     line: int
     column: int
     end_line: int
     end_column: int
+    cell: int | None = None
+    stored: tuple[int, int] | None = None
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last line in the file."""
+        return self.stored or (self.line, self.end_line)
+
+    @property
+    def file(self) -> str:
+        """The path, with the cell in a notebook."""
+        return self.path if self.cell is None else f"{self.path}:cell {self.cell}"
+
+    @property
+    def inside(self) -> str:
+        """Cell and line in a notebook, for readers who know the lines of files only; else nothing."""
+        return "" if self.cell is None else f"cell {self.cell}, line {self.line}: "
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class Fixer:
         return finding.code, finding.position.path, self._start(finding.position)
 
     def _start(self, position: Position) -> int:
-        return self._workspace.source(position.path).offset(position.line, position.column)
+        return self._workspace.source(position.path).start(position)
 
     def _taken(self) -> list[Finding]:
         """The findings whose fixes fit together and are wanted."""
@@ -237,7 +237,7 @@ class Fixer:
             finding = item.finding
             path = finding.position.path
             source = texts.get(path) or self._workspace.source(path)
-            start = source.offset(finding.position.line, finding.position.column)
+            start = source.start(finding.position)
             known = next(
                 (
                     key

@@ -18,6 +18,7 @@ class Language(StrEnum):
 
 SUFFIXES = {
     ".py": Language.PYTHON,
+    ".ipynb": Language.PYTHON,
     ".yaml": Language.YAML,
     ".yml": Language.YAML,
     ".json": Language.JSON,

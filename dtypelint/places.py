@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dtypelint.files import LARGEST_CONFIG, is_config, read_bytes
 from dtypelint.finding import Confidence, Finding, Fix, Location, Note, Position, Span
 from dtypelint.knowledge import rule_url
+from dtypelint.notebook import Notebook, decode_notebook, is_notebook
 from dtypelint.source import Source, decode, decode_config
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 LINES = 20
 WIDTH = 4000
+NOT_FIXED = "notebooks are not fixed yet"
 
 
 class Places:
@@ -49,6 +51,8 @@ class Places:
     def _read(self, path: Path) -> Source:
         if is_config(path.name):
             return decode_config(self.data(path), str(path), LARGEST_CONFIG)
+        if is_notebook(path.name):
+            return decode_notebook(self.data(path), str(path))
         return decode(self.data(path), str(path))
 
     def shown(self, path: Path) -> str:
@@ -63,9 +67,11 @@ class Places:
         notes = []
         for related in hit.related:
             place = root / related.location.path
-            position = self._position(place, related.location.span)
-            notes.append(Note(position, related.message, self.source(place).line(position.line)[:WIDTH]))
-        fix, positions = self._fix(root, hit.fix) if hit.fix else (None, ())
+            span = related.location.span
+            line = self._lines(place, replace(span, end=span.start))
+            notes.append(Note(self._position(place, span), related.message, line))
+        held = hit.fix is not None and any(is_notebook(edit.location.path) for edit in hit.fix.edits)
+        fix, positions = self._fix(root, hit.fix) if hit.fix and not held else (None, ())
         return Finding(
             code=rule.code,
             name=rule.name,
@@ -77,7 +83,7 @@ class Places:
             related=tuple(notes),
             fix=fix,
             fix_positions=positions,
-            fix_withheld=hit.withheld,
+            fix_withheld=NOT_FIXED if held else hit.withheld,
             url=rule_url(rule.name),
             settings=tuple(self._position(root / each.path, each.span) for each in hit.settings),
         )
@@ -88,6 +94,8 @@ class Places:
         """A finding about a whole line, of a file that may be unreadable."""
         text = source.line(line)[:WIDTH] if source and line <= len(source.starts) else ""
         position = Position(self.shown(path), line, 1, line, len(text) + 1)
+        if isinstance(source, Notebook):
+            position = _in_cell(source, position)
         return Finding(
             rule.code, rule.name, severity, Confidence.HIGH, message, position, text, url=rule_url(rule.name)
         )
@@ -103,9 +111,17 @@ class Places:
 
     def _position(self, path: Path, span: Span) -> Position:
         source = self.source(path)
-        return Position(self.shown(path), *source.position(span.start), *source.position(span.end))
+        position = Position(self.shown(path), *source.position(span.start), *source.position(span.end))
+        return _in_cell(source, position) if isinstance(source, Notebook) else position
 
     def _lines(self, path: Path, span: Span) -> str:
         source = self.source(path)
         first, last = source.position(span.start)[0], source.position(span.end)[0]
         return "\n".join(source.line(line)[:WIDTH] for line in range(first, min(last, first + LINES - 1) + 1))
+
+
+def _in_cell(notebook: Notebook, position: Position) -> Position:
+    """A position of a notebook's text, counted in its cell."""
+    first, last = notebook.place(position.line), notebook.place(position.end_line)
+    end = first.line + position.end_line - position.line
+    return replace(position, line=first.line, end_line=end, cell=first.cell, stored=(first.stored, last.stored))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dtypelint.ignores import read_ignores
 from dtypelint.languages import Language, language
+from dtypelint.notebook import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +62,7 @@ def _layout(source: Source) -> Layout | None:
     """Where a Python file can be commented; every line of a configuration file may be; nothing of JSON."""
     lines = len(source.starts)
     read_as = language(source.path.rpartition("/")[2])
-    if read_as is Language.JSON:
+    if read_as is Language.JSON or is_notebook(source.path):
         return None
     if read_as not in (None, Language.PYTHON):
         return Layout(frozenset(), ())

@@ -12,7 +12,7 @@ from tokenize import detect_encoding
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtypelint.finding import Span
+    from dtypelint.finding import Position, Span
 
 NEWLINE = re.compile(rb"\r\n|\n|\r")
 WIDE_BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -70,6 +70,10 @@ class Source:
         if not 1 <= column <= len(text) + 1:
             raise ValueError(f"{self.path} has no column {column} in line {line}")
         return self.starts[line - 1] + len(text[: column - 1].encode())
+
+    def start(self, position: Position) -> int:
+        """The offset at which a position begins."""
+        return self.offset(position.line, position.column)
 
     def line(self, number: int) -> str:
         """A line without its newline."""

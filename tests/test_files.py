@@ -80,9 +80,9 @@ def test_a_named_file_is_always_checked(work: Path) -> None:
     assert found(*named, exclude=("gen",), force_exclude=True) == ["c.txt", "script"]
 
 
-def test_notebooks_are_passed_by(work: Path) -> None:
+def test_notebooks_are_taken(work: Path) -> None:
     plant(work, "a.ipynb", "b.py")
-    assert found("a.ipynb", "b.py") == ["b.py"]
+    assert found("a.ipynb", "b.py") == ["a.ipynb", "b.py"]
 
 
 CONFIGS = [

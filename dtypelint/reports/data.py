@@ -68,6 +68,7 @@ def explanation(found: Rule) -> str:
 def _span(position: Position) -> dict[str, Any]:
     return {
         "path": position.path,
+        "cell": position.cell,
         "line": position.line,
         "column": position.column,
         "end_line": position.end_line,
@@ -88,6 +89,7 @@ def finding(finding: Finding) -> dict[str, Any]:
         "related": [
             {
                 "path": note.position.path,
+                "cell": note.position.cell,
                 "line": note.position.line,
                 "column": note.position.column,
                 "message": note.message,

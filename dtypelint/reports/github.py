@@ -86,11 +86,11 @@ def _command(finding: Finding, around: Surroundings) -> str:
     place = finding.position
     properties = {
         "file": visible(around.path(place.path)),
-        "line": str(place.line),
-        "endLine": str(place.end_line),
+        "line": str(place.lines[0]),
+        "endLine": str(place.lines[1]),
     }
     # actions/runner: columns are dropped where the lines differ, or where the end stands before the start
-    if place.line == place.end_line:
+    if place.line == place.end_line and not place.stored:
         properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
     properties["title"] = f"dtypelint {finding.code}: {finding.name}"
     named = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())
@@ -98,10 +98,10 @@ def _command(finding: Finding, around: Surroundings) -> str:
 
 
 def _message(finding: Finding, around: Surroundings) -> str:
-    lines = [visible(finding.message)]
+    lines = [finding.position.inside + visible(finding.message)]
     for note in finding.related:
         path = visible(around.path(note.position.path))
-        lines.append(f"{path}:{note.position.line}: {visible(note.message)}")
+        lines.append(f"{path}:{note.position.lines[0]}: {note.position.inside}{visible(note.message)}")
     if finding.fix:
         lines.append(f"fix: {visible(finding.fix.description)} ({finding.fix.safety})")
     if finding.fix_withheld:

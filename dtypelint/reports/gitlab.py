@@ -20,14 +20,14 @@ def render(report: Report, around: Surroundings) -> str:
     """A list of findings; paths are relative to the root of the repository."""
     entries = [
         {
-            "description": visible(finding.message),
+            "description": finding.position.inside + visible(finding.message),
             "check_name": finding.code,
             "fingerprint": identity,
             "severity": SEVERITIES[finding.severity],
             "content": {"body": f"{finding.name}: {finding.url}"},
             "location": {
                 "path": around.path(finding.position.path),
-                "lines": {"begin": finding.position.line, "end": finding.position.end_line},
+                "lines": dict(zip(("begin", "end"), finding.position.lines, strict=True)),
             },
         }
         for finding, identity in zip(report.findings, identities(report.findings), strict=True)

@@ -69,11 +69,12 @@ def _attributes(**values: str) -> str:
 
 def _case(finding: Finding) -> str:
     place = finding.position
+    where = "" if place.cell is None else f"cell {place.cell}:"
     about = _attributes(
-        name=f"{finding.code} {finding.name} ({place.line}:{place.column})",
+        name=f"{finding.code} {finding.name} ({where}{place.line}:{place.column})",
         classname=visible(place.path).removesuffix(".py").replace("/", "."),
         file=visible(place.path),
-        line=str(place.line),
+        line=str(place.lines[0]),
     )
     message = _attributes(message=visible(finding.message), type=finding.severity.value)
     tag = "skipped" if finding.severity is Severity.NOTE else "failure"

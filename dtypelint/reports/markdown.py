@@ -76,8 +76,9 @@ def fenced(code: str, language: str) -> str:
 
 
 def _place(position: Position, around: Surroundings) -> str:
-    where = inline(f"{around.path(position.path)}:{position.line}")
-    link = around.link(position.path, position.line)
+    cell = "" if position.cell is None else f"cell {position.cell}:"
+    where = inline(f"{around.path(position.path)}:{cell}{position.line}")
+    link = around.link(position.path, position.lines[0])
     return f"[{where}]({link})" if link else where
 
 

@@ -27,7 +27,7 @@ def render(report: Report, around: Surroundings) -> str:
 
 def _diagnostic(finding: Finding, around: Surroundings) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "message": "\n".join([finding.message, *_related(finding, around)]),
+        "message": "\n".join([finding.position.inside + finding.message, *_related(finding, around)]),
         "location": _location(finding.position, around),
         "severity": SEVERITIES[finding.severity],
         "code": {"value": finding.code, "url": finding.url},
@@ -40,20 +40,19 @@ def _diagnostic(finding: Finding, around: Surroundings) -> dict[str, Any]:
 def _related(finding: Finding, around: Surroundings) -> Iterator[str]:
     """The other places as lines: reviewdog shows nothing but the message."""
     for note in finding.related:
-        yield f"{around.path(note.position.path)}:{note.position.line}: {note.message}"
+        place = note.position
+        yield f"{around.path(place.path)}:{place.lines[0]}: {place.inside}{note.message}"
     if finding.fix_withheld:
         yield f"fix withheld: {finding.fix_withheld}"
 
 
 def _location(position: Position, around: Surroundings) -> dict[str, Any]:
     text = around.text(position.path)
-    return {
-        "path": around.path(position.path),
-        "range": {
-            "start": {"line": position.line, "column": in_utf8(text, position.line, position.column)},
-            "end": {"line": position.end_line, "column": in_utf8(text, position.end_line, position.end_column)},
-        },
-    }
+    start, end = ({"line": line} for line in position.lines)
+    if not position.stored:
+        start["column"] = in_utf8(text, position.line, position.column)
+        end["column"] = in_utf8(text, position.end_line, position.end_column)
+    return {"path": around.path(position.path), "range": {"start": start, "end": end}}
 
 
 def _suggestion(finding: Finding, around: Surroundings) -> dict[str, Any] | None:

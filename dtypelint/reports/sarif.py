@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtypelint.finding import Severity
 from dtypelint.knowledge import rule_url
+from dtypelint.notebook import Notebook
 from dtypelint.reports.columns import in_utf16
 from dtypelint.reports.fingerprint import line_hashes
 from dtypelint.reports.surroundings import quote
@@ -69,8 +70,8 @@ class _Log:
         if finding.code in self.numbers:
             result["ruleIndex"] = self.numbers[finding.code]
         hashes = self.hashes(place.path)
-        if place.line <= len(hashes):
-            result["partialFingerprints"] = {"primaryLocationLineHash": hashes[place.line - 1]}
+        if place.lines[0] <= len(hashes):
+            result["partialFingerprints"] = {"primaryLocationLineHash": hashes[place.lines[0] - 1]}
         if finding.related:
             result["relatedLocations"] = [
                 {"id": number, **self.located(note.position, note.message)}
@@ -106,16 +107,14 @@ class _Log:
         }
 
     def located(self, position: Position, message: str) -> dict[str, Any]:
-        return {"physicalLocation": self.physical(position), "message": {"text": message}}
+        return {"physicalLocation": self.physical(position), "message": {"text": position.inside + message}}
 
     def physical(self, position: Position) -> dict[str, Any]:
-        text = self.around.text(position.path)
-        region = {
-            "startLine": position.line,
-            "startColumn": in_utf16(text, position.line, position.column),
-            "endLine": position.end_line,
-            "endColumn": in_utf16(text, position.end_line, position.end_column),
-        }
+        region = dict(zip(("startLine", "endLine"), position.lines, strict=True))
+        if not position.stored:
+            text = self.around.text(position.path)
+            region["startColumn"] = in_utf16(text, position.line, position.column)
+            region["endColumn"] = in_utf16(text, position.end_line, position.end_column)
         return {"artifactLocation": self.artifact(position.path), "region": region}
 
     def artifact(self, path: str) -> dict[str, str]:
@@ -131,13 +130,15 @@ class _Log:
 
 def as_stored(source: Source) -> str:
     """The text as a reader sees it who takes every file for UTF-8."""
+    if isinstance(source, Notebook):
+        return ("\ufeff" if source.bom else "") + source.stored
     if source.encoding == "utf-8":
         return ("\ufeff" if source.bom else "") + source.text
     return source.text.encode(source.encoding).decode("utf-8", "replace")
 
 
 def _message(finding: Finding) -> str:
-    lines = [finding.message]
+    lines = [finding.position.inside + finding.message]
     if finding.fix:
         lines.append(f"Fix ({finding.fix.safety}): {finding.fix.description}.")
     if finding.fix_withheld:

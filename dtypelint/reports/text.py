@@ -97,7 +97,7 @@ def page(text: str) -> str:
 def _header(item: Finding) -> Line:
     place = item.position
     return [
-        (f"{visible(place.path)}:{place.line}:{place.column}", "path"),
+        (f"{visible(place.file)}:{place.line}:{place.column}", "path"),
         (": ", ""),
         (f"{item.severity}[{item.code}]", item.severity.value),
         (f" {visible(item.message)}", ""),
@@ -114,7 +114,7 @@ def _finding(item: Finding) -> Iterator[Line]:
     yield gutter(size)
     for note in item.related:
         place = note.position
-        where = f"{visible(place.path)}:{place.line}:{place.column}"
+        where = f"{visible(place.file)}:{place.line}:{place.column}"
         yield [*gutter(size, sign="="), (f" {where}", "path"), (f": {visible(note.message)}", "")]
         if note.source:
             yield from snippet(note.source, place, size, "-", "related")
