@@ -24,7 +24,10 @@ def check(facts: Facts) -> Iterator[Hit]:
             role = Role(role_name)
             if role is Role.PARAM or sink.get(name) is not None or _inert(sink, role):
                 continue
-            found = [s for s in sink.settings(role) if s.hop <= 5]
+            found = [s for s in sink.settings(role) if s.hop <= 6]
+            if found and sink.falls_back_to(name) == "original" and found[0].constants == ("float32",):
+                # what a missing field means there, with fp32 masters
+                continue
             if found and not any(s.used for s in found):
                 yield _hit(sink, name, role, found)
 
@@ -33,7 +36,7 @@ def _inert(sink: Sink, role: Role) -> bool:
     """A policy that keeps fp32 loses nothing by a missing field; forward-only use reduces nothing."""
     param = sink.get("param_dtype")
     assert param is not None
-    return param.value.hardcoded == "float32" or (role is Role.REDUCE and sink.around.no_grad)
+    return param.value.hardcoded == "float32" or (role is Role.REDUCE and (sink.around.no_grad or sink.around.frozen))
 
 
 def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:

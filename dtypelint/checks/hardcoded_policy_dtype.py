@@ -24,6 +24,8 @@ def check(facts: Facts) -> Iterator[Hit]:
             argument = sink.get(name)
             if argument is None or argument.value.hardcoded is None:
                 continue
+            if argument.value.hardcoded in sink.around.asked:
+                continue
             found = [s for s in sink.settings(*_FITS[Role(role_name)]) if not s.used and s.form is not Form.FLAG]
             near = [s for s in found if s.hop <= 5]
             if argument.value.hardcoded == "float32":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Facts, Role, Setting, Sink
+from dtypelint.facts import Argument, Facts, Role, Setting, Sink
 from dtypelint.facts.autocast import autocast_fix, candidates, device, follows, is_guard
 from dtypelint.facts.edits import declared
 from dtypelint.finding import Confidence, Hit, Severity
@@ -15,7 +15,15 @@ _BF16 = frozenset({"cpu", "hpu", "xla"})
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("autocast"):
         given = sink.get("dtype")
-        if (given is not None and not given.value.is_none) or sink.is_open or is_guard(sink) or sink.via == "replace":
+        if (given is not None and not given.value.is_none) or sink.is_open or sink.via in ("replace", "held"):
+            continue
+        if (
+            (enabled := sink.get("enabled")) is not None
+            and enabled.speaks == {"bfloat16"}
+            and device(sink) not in _BF16
+        ):
+            yield _asked(sink, enabled)
+        if is_guard(sink):
             continue
         around = sink.around
         if around.nested or around.dispatched or around.dummy or around.dead:
@@ -26,6 +34,16 @@ def check(facts: Facts) -> Iterator[Hit]:
             yield _beside(sink, twin)
         elif device(sink) not in _BF16 and ("bfloat16" in around.comment_speaks or not around.owners):
             yield _hit(sink, found)
+
+
+def _asked(sink: Sink, enabled: Argument) -> Hit:
+    return Hit(
+        sink.span,
+        f"autocast without a dtype computes in float16 on {device(sink) or 'cuda'}; `{enabled.text}` asks for bfloat16",
+        Confidence.HIGH,
+        severity=Severity.ERROR,
+        settings=tuple(o.location for o in enabled.value.settings),
+    )
 
 
 def _is_twin(sink: Sink, other: Sink, setting: Setting) -> bool:
@@ -68,7 +86,7 @@ def _hit(sink: Sink, found: list[Setting]) -> Hit:
             severity=Severity.WARNING if sink.around.scaler else Severity.ERROR,
         )
     best = found[0]
-    fix, withheld = autocast_fix(sink, None, found)
+    fix, withheld = autocast_fix(sink, sink.get("dtype"), found)
     strong = best.role in (Role.AUTOCAST, Role.PARAM) or sink.around.trains
     return Hit(
         sink.span,

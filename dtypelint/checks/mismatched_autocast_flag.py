@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Argument, Facts, Form, Kind, Sink
+from dtypelint.facts import Argument, Facts, Form, Kind, Setting, Sink
+from dtypelint.facts.autocast import device
+from dtypelint.facts.edits import declared
 from dtypelint.finding import Confidence, Hit, Related
 
 _WORDS = {"bfloat16": ("bf16", "bfloat16"), "float16": ("fp16", "float16", "half")}
@@ -17,7 +19,18 @@ def check(facts: Facts) -> Iterator[Hit]:
         if dtype not in _WORDS or enabled is None:
             continue
         other = _contradicts(enabled, dtype)
-        if other:
+        choice = next((s for s in sink.reach if s.tested and enabled.speaks == {dtype} and _offers(s, dtype)), None)
+        if choice is not None:
+            lost = next(d for d in choice.constants if d in _WORDS and d != dtype)
+            yield Hit(
+                sink.span,
+                f"autocast is on only for {dtype}: `{choice.read}` may be {lost} too, which computes in float32",
+                Confidence.HIGH,
+                (declared(choice),),
+                withheld="whether another region serves that choice cannot be told",
+                settings=(choice.declared,),
+            )
+        elif other:
             yield Hit(
                 sink.span,
                 f"autocast computes in {dtype} and is enabled by `{enabled.text}`, which asks for {other}",
@@ -29,7 +42,14 @@ def check(facts: Facts) -> Iterator[Hit]:
 
 def _dtype(sink: Sink) -> str | None:
     argument = sink.get("dtype")
-    return argument.value.hardcoded if argument is not None else None
+    if argument is None:
+        return None if sink.is_open or device(sink) in ("", "cpu", "hpu", "xla") else "float16"
+    return argument.value.hardcoded
+
+
+def _offers(setting: Setting, dtype: str) -> bool:
+    """Whether the choices of a setting hold the dtype and the other 16-bit one."""
+    return {dtype, *_WORDS} <= set(setting.constants)
 
 
 def _contradicts(enabled: Argument, dtype: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Argument, Facts, Form, Kind, Role, Sink
+from dtypelint.facts import Argument, Facts, Form, Kind, Origin, Role, Sink
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Safety, Span
 
 
@@ -18,7 +18,7 @@ def check(facts: Facts) -> Iterator[Hit]:
             sink.api.kind == "autocast"
             and "device_type" in sink.api.parameters
             and not sink.is_open
-            and sink.via == "call"
+            and sink.via in ("call", "held")
         ):
             if sink.get("device_type") is None:
                 yield Hit(
@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Hit]:
 
 def _misplaced(sink: Sink, argument: Argument) -> str:
     origins = argument.value.origins
-    dtypes = bool(origins) and all(o.kind is Kind.DTYPE and o.form is Form.DTYPE for o in origins)
+    dtypes = bool(origins) and all(_is_dtype(o) for o in origins)
     if argument.name == "enabled" and not argument.keyword and dtypes:
         return f"`{argument.text}` lands in `enabled`, the first parameter of `{sink.callee}`: the dtype stays float16"
     if argument.name == "device" and sink.api.kind == "scaler" and not argument.keyword and _is_flag(argument):
@@ -49,8 +49,18 @@ def _misplaced(sink: Sink, argument: Argument) -> str:
     return ""
 
 
+def _is_dtype(origin: Origin) -> bool:
+    if origin.kind is Kind.SETTING:
+        return origin.role is not None and origin.form is Form.DTYPE
+    if origin.kind is Kind.DERIVED:
+        return origin.text.endswith(".dtype")
+    return origin.kind is Kind.DTYPE and origin.form is Form.DTYPE
+
+
 def _is_flag(argument: Argument) -> bool:
     origins = argument.value.origins
+    if argument.is_test:
+        return True
     return bool(origins) and all(
         o.form is Form.FLAG or o.role is Role.AUTOCAST or _named_like_flag(o.name) for o in origins
     )

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Argument, Facts, Form, Role, Setting, Sink
+from dtypelint.facts import POLICY_ROLES, Argument, Facts, Form, Role, Setting, Sink
 from dtypelint.facts.edits import declared, replace_value
 from dtypelint.finding import Confidence, Fix, Hit, Safety
 
-_POLICY = frozenset({Role.PARAM, Role.REDUCE, Role.BUFFER, Role.OUTPUT})
-
 
 def check(facts: Facts) -> Iterator[Hit]:
-    for sink in facts.of("policy"):
+    for sink in facts.of("policy", "forward"):
         for name, role_name in sink.api.roles.items():
             role = Role(role_name)
             argument = sink.get(name)
             if argument is None:
                 continue
-            wrong = _wrong(argument, role)
-            right = [s for s in sink.settings(role) if s.hop <= 4]
-            if (
-                wrong
-                and right
-                and not _is_island(sink)
-                and not any(s.used for s in right)
-                and not _overlaps(argument, right)
-            ):
+            if sink.api.kind == "policy":
+                right = [s for s in sink.settings(role) if s.hop <= 4] if _wrong(argument, role) else []
+            else:
+                right = [s for s in sink.reach if s.name == name and s.hop <= 4]
+            if right and not _is_island(sink) and not any(s.used for s in right) and not _overlaps(argument, right):
                 yield _hit(sink, name, argument, right)
 
 
 def _wrong(argument: Argument, role: Role) -> bool:
     """Whether the name that is passed, or every leaf of the value, is a setting of another role of a policy."""
-    if argument.named_role in _POLICY:
+    if argument.named_role in POLICY_ROLES:
         return argument.named_role is not role
     origins = argument.value.origins
-    return bool(origins) and all(o.role in _POLICY and o.role is not role and o.form is not Form.FLAG for o in origins)
+    return bool(origins) and all(
+        o.role in POLICY_ROLES and o.role is not role and o.form is not Form.FLAG for o in origins
+    )
 
 
 def _is_island(sink: Sink) -> bool:

@@ -33,6 +33,9 @@ class Role(StrEnum):
     OTHER = "other"
 
 
+POLICY_ROLES = frozenset({Role.PARAM, Role.REDUCE, Role.BUFFER, Role.OUTPUT})
+
+
 class Form(StrEnum):
     """How a setting spells a precision."""
 
@@ -111,7 +114,7 @@ class Argument:
 
     `written` is false for one that comes out of a `**dict` or is assigned after construction: there is no place to edit.
     `speaks` holds the dtypes that a test in it asks for (`use_bf16`, `dtype == torch.float16`); `named` is the name or attribute
-    that is converted into it, with the role of that name.
+    that is converted into it, with the role of that name; `is_test` says that it is a comparison.
     """
 
     name: str
@@ -123,6 +126,7 @@ class Argument:
     speaks: frozenset[str] = frozenset()
     named: str = ""
     named_role: Role | None = None
+    is_test: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Setting:
     """A place where a user writes a precision, as it is read at a sink.
 
     `text` is the expression that reads it there, converted to a dtype the way its siblings are (None: no way is known);
-    `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
+    `constants` are the dtypes that it can be, where they are listed; `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
     `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it,
     `resolved` that its declaration was found and not only a place that reads it.
     """
@@ -176,7 +180,8 @@ class Slot:
 class Around:
     """What stands around a place in its function.
 
-    `dummy` says that the result is multiplied by zero; `duties` holds what the owners around it do in the targeted versions.
+    `dummy` says that the result is multiplied by zero; `duties` holds what the owners around it do in the targeted versions,
+    `asked` the dtypes that the name of the function speaks of; `frozen` says that the function turns gradients off for good.
     """
 
     function: str
@@ -191,6 +196,8 @@ class Around:
     nested: bool = False
     dummy: bool = False
     duties: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    frozen: bool = False
 
     @property
     def comment_speaks(self) -> frozenset[str]:

@@ -41,7 +41,7 @@ class Surroundings:
         self.by_path: dict[str, Call] = dict(tracer.calls)
         self._lines = module.tree.data.decode("utf-8").splitlines()
 
-    def around(self, stmt: ast.stmt, scope: Scope) -> Around:
+    def around(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None = None) -> Around:
         context = flow(scope).context.get(stmt)
         conditions: list[Condition] = []
         tests = [(g.test, g.holds) for g in context.guards] if context else []
@@ -73,6 +73,7 @@ class Surroundings:
                     self.wording.speaks(test, scope),
                 )
             )
+        conditions += self._entry(stmt, scope, place)
         no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)
         owner = scope.owner
         holder = owner if owner is not None else scope
@@ -88,8 +89,30 @@ class Surroundings:
             owners=tuple(call.name for call in owners),
             duties=frozenset(self._duties(owners)),
             dummy=self._is_dummy(stmt, scope),
+            asked=frozenset(d for name in functions for d in self.tracer.roles.named_dtypes(name)),
+            frozen=self._freezes(scope),
             scaler=self._scaler(holder),
             nested=nested,
+        )
+
+    def _entry(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None) -> Iterator[Condition]:
+        """The key of a table under which an expression stands, as the condition that it is."""
+        for table in expressions(stmt) if place is not None else ():
+            if isinstance(table, ast.Dict):
+                for key, value in zip(table.keys, table.values, strict=True):
+                    if key is not None and any(node is place for node in ast.walk(value)):
+                        speaks = self.wording.speaks(ast.Compare(key, [], [key]), scope)
+                        yield Condition(self._text(key), True, (), self.module.at(key), speaks)
+
+    def _freezes(self, scope: Scope) -> bool:
+        """Whether a function calls `requires_grad_(False)`."""
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "requires_grad_"
+            and any(isinstance(a, ast.Constant) and a.value is False for a in node.args)
+            for stmt in statements(scope.body)
+            for node in expressions(stmt)
         )
 
     def _text(self, node: ast.expr) -> str:

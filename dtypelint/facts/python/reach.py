@@ -137,7 +137,11 @@ class Reach:
                 form = Form.STRING
             text = f"{base}.{name}"
             swapped = self.readable.swap(leaf, text) if leaf is not None else text
-            yield Setting(name, role, form, swapped, text, module.at(call), "command-line option", hop)
+            listed = given.get("choices")
+            spelled = (e.value for e in getattr(listed, "elts", ()) if isinstance(e, ast.Constant))
+            choices = tuple(d for each in spelled if (d := self.tracer.roles.dtype(str(each))) is not None)
+            place = module.at(call)
+            yield Setting(name, role, form, swapped, text, place, "command-line option", hop, constants=choices)
 
     def _observed(self, base: str, scope: Scope) -> Iterator[Read]:
         """What else is read from an object of unknown class, in this function or class."""
@@ -174,9 +178,10 @@ class Reach:
                     role = self.readable.role(last(node), text.rpartition(".")[2])
                     if role is not None:
                         kind = f"read from `{text}`"
-                        yield Setting(
-                            last(node), role, Form.UNKNOWN, read, read, where.module.at(node), kind, 4, resolved=False
-                        )
+                        shadowed = holder is not scope and scope.is_function and head in flow(scope).bindings
+                        written = None if shadowed else read
+                        place = where.module.at(node)
+                        yield Setting(last(node), role, Form.UNKNOWN, written, read, place, kind, 4, resolved=False)
 
     def _constants(self, scope: Scope) -> Iterator[Setting]:
         module: Module = scope.module
@@ -189,7 +194,9 @@ class Reach:
                 traced = self.tracer.trace(first.value, first.scope)
                 if traced.leaves and all(leaf.kind in (Kind.DTYPE, Kind.SETTING, Kind.BOOL) for leaf in traced.leaves):
                     form = self.readable.form(name, first.annotation, first.value)
-                    yield Setting(name, role, form, name, name, at(first), "module constant", 6)
+                    only = {leaf.text for leaf in traced.leaves if leaf.kind is Kind.DTYPE}
+                    constants = tuple(only) if len(only) == len(traced.leaves) == 1 else ()
+                    yield Setting(name, role, form, name, name, at(first), "module constant", 6, constants=constants)
 
     def _convert(self, setting: Setting, fed: tuple[Leaf, ...]) -> str | None:
         """The setting as a dtype: converted the way a sibling of the same form is."""

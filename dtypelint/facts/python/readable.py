@@ -100,6 +100,7 @@ class Readable:
             f"parameter of `{binding.scope.name}`",
             hop,
             self.may_be_none(binding.annotation, default),
+            self.choices(binding.annotation, binding.scope),
         )
 
     def field(
@@ -111,7 +112,8 @@ class Readable:
             return
         if _is_mapping(fields):
             return
-        if role is None or any(self.names.field_classes(f) for f in fields):
+        classes = [c for f in fields for c in self.names.field_classes(f)]
+        if role is None or not all(self.is_enum(c) for c in classes):
             return
         first = next((f for f in fields if f.in_body), fields[0])
         values = [f.value for f in fields if f.value is not None]
@@ -125,7 +127,33 @@ class Readable:
         swapped = self.swap(leaf, text) if leaf is not None else text
         kind = f"field of `{cls.name}`" if first.in_body else f"attribute of `{cls.name}`"
         location = first.owner.module.at(first.node)
-        yield Setting(name, role, form, swapped, text, location, kind, hop, optional)
+        choices = self.choices(first.annotation, first.scope) or tuple(d for c in classes for d in self.members(c))
+        yield Setting(name, role, form, swapped, text, location, kind, hop, optional, choices)
+
+    def choices(self, annotation: ast.expr | None, scope: Scope) -> tuple[str, ...]:
+        """The dtypes that an annotation lists: a `Literal`, or the members of an enum."""
+        if annotation is None:
+            return ()
+        listed = [
+            node.value
+            for literal in ast.walk(annotation)
+            if isinstance(literal, ast.Subscript) and ast.unparse(literal.value).endswith("Literal")
+            for node in ast.walk(literal.slice)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        found = [d for text in listed if (d := self.tracer.roles.dtype(text)) is not None]
+        members = [d for c in self.names.annotated(annotation, scope) for d in self.members(c)]
+        return tuple(dict.fromkeys(found + members))
+
+    def is_enum(self, cls: Scope) -> bool:
+        """Whether a class lists choices."""
+        return any(path.startswith("enum.") for path in self.names.bases(cls))
+
+    def members(self, cls: Scope) -> tuple[str, ...]:
+        """The dtypes that the members of an enum spell."""
+        values = (f.value for several in self.names.own_fields(cls).values() for f in several if self.is_enum(cls))
+        texts = (v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str))
+        return tuple(d for text in texts if (d := self.tracer.roles.dtype(text)) is not None)
 
     def is_setting(self, field: Field) -> bool:
         """Whether an attribute holds something that a user chose, and not a literal or another tensor's dtype."""

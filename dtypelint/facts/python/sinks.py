@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dtypelint.facts import Argument, Kind, Mutation, Origin, Sink, Value
+from dtypelint.facts import POLICY_ROLES, Argument, Kind, Mutation, Origin, Role, Sink, Value
 from dtypelint.facts.python.context import Surroundings
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.layout import slot
@@ -41,6 +41,7 @@ class Sinks:
         self.tracer = tracer
         self.wording = Wording(tracer)
         self.reach = reach
+        self._dict_arguments = {c.extra["policy"] for c in tracer.calls.values() if "policy_dict" in c.extra}
         self.around = Surroundings(module, names, tracer, targets)
 
     def find(self) -> Iterator[Sink]:
@@ -50,6 +51,8 @@ class Sinks:
                 for node in expressions(stmt):
                     if isinstance(node, ast.Call):
                         yield from self._sink(node, stmt, scope, wanted)
+                        yield from self._policy_dict(node, stmt, scope)
+                        yield from self._forward(node, stmt, scope)
 
     def mutations(self) -> Iterator[Mutation]:
         """Assignments to a field of a policy that was built before."""
@@ -135,6 +138,7 @@ class Sinks:
                 held = self._partial(node.func, scope)
                 if held is not None:
                     api, inner, where = held
+                    via = "held"
                     self._fill(filled, api, inner.args[1:], inner.keywords, where, own=False)
         if api is None and name == "partial" and node.args and _last_name(node.args[0]) in words:
             api = self.api(node.args[0], scope)
@@ -156,6 +160,50 @@ class Sinks:
         self._later(filled, node, stmt, scope)
         yield self._made(api, node, stmt, scope, filled, via)
 
+    def _policy_dict(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> Iterator[Sink]:
+        """A policy that is handed over as a dict."""
+        name = next((k.arg for k in node.keywords if k.arg in self._dict_arguments), None)
+        value = next((k.value for k in node.keywords if k.arg == name), None)
+        if name is None or value is None:
+            return
+        for path in self.names.paths(node.func, scope):
+            holder = self.tracer.calls.get(path)
+            items = self._items(value, scope) if holder is not None and holder.extra.get("policy") == name else None
+            if holder is None or items is None:
+                continue
+            given = {k.arg: ast.unparse(k.value) for k in node.keywords}
+            rows = holder.extra.get("policy_dict", ())
+            row = next((r for r in rows if all(given.get(k) == v for k, v in r["when"].items())), None)
+            policies = (c for c in self.tracer.calls.values() if c.kind == "policy")
+            api = next((c for c in policies if row is not None and c.family == row["family"]), None)
+            if api is not None:
+                filled = Filled({key: (each, True, True) for key, each in items.items()})
+                yield replace(self._made(api, node, stmt, scope, filled, "dict"), slot=None)
+
+    def _forward(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> Iterator[Sink]:
+        """Any call that passes one named precision setting under the name of another."""
+        crossed = {}
+        for keyword in node.keywords:
+            if keyword.arg is not None and self._is_precision(keyword.arg):
+                named, _ = self.wording.named(keyword.value, scope)
+                if named and named != keyword.arg and self._is_precision(named):
+                    crossed[keyword.arg] = keyword.value
+        known = any(
+            c is not None and c.kind in WANTED for c in map(self.tracer.calls.get, self.names.paths(node.func, scope))
+        )
+        if crossed and not known:
+            names = tuple(k.arg for k in node.keywords if k.arg)
+            roles = {name: self.tracer.roles.role(name) or Role.GENERAL for name in crossed}
+            api = Call("", "forward", _last_name(node.func), "any", (), names, (), roles, False, {})
+            filled = Filled(
+                {k.arg: (k.value, True, True) for k in node.keywords if k.arg and self._is_precision(k.arg)}
+            )
+            yield self._made(api, node, stmt, scope, filled, "call")
+
+    def _is_precision(self, name: str) -> bool:
+        """Whether a name is that of a flag for one dtype, or of a dtype for one part of a policy."""
+        return bool(self.tracer.roles.flag(name)) or self.tracer.roles.role(name) in POLICY_ROLES
+
     def _made(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope, filled: Filled, via: str) -> Sink:
         arguments: list[Argument] = []
         fed: list[Leaf] = []
@@ -168,8 +216,9 @@ class Sinks:
             text = ast.unparse(value) if not here else self.module.tree.source(value)
             speaks = self.wording.speaks(value, scope) if field_name not in api.roles else frozenset[str]()
             named, role = self.wording.named(value, scope)
-            arguments.append(Argument(field_name, text, span, plain, here, keyword, speaks, named, role))
-        around = self.around.around(stmt, scope)
+            test = isinstance(value, ast.Compare)
+            arguments.append(Argument(field_name, text, span, plain, here, keyword, speaks, named, role, test))
+        around = self.around.around(stmt, scope, node)
         reach = self.reach.at(stmt, scope, tuple(fed), frozenset(a.named for a in arguments))
         tests = [*(o for c in around.conditions for o in c.origins), *_enabled(arguments)]
         asked = {o.text for o in tests if o.kind is Kind.SETTING}
@@ -329,9 +378,11 @@ class Sinks:
                     ast.unparse(base) in names
                 ):
                     filled.values.setdefault(attr, (value, False, True))
-                case ast.Assign(value=ast.Call(args=[first, *_], keywords=keywords)) if ast.unparse(first) in names:
-                    assert isinstance(other.value, ast.Call)
-                    if _last_name(other.value.func) == "replace":
+                case (
+                    ast.Assign(value=ast.Call(args=[first, *_], keywords=keywords) as call)
+                    | ast.Return(value=ast.Call(args=[first, *_], keywords=keywords) as call)
+                ) if ast.unparse(first) in names:
+                    if _last_name(call.func) == "replace":
                         for keyword in keywords:
                             if keyword.arg:
                                 filled.values.setdefault(keyword.arg, (keyword.value, False, True))
@@ -352,6 +403,12 @@ class Sinks:
                 state = flow(scope)
                 made = [b for b in state.bindings.get(target.id, ()) if b.node is stmt]
                 return target.id in state.captured or target.id in state.outer or any(state.uses.get(b) for b in made)
+            if isinstance(target, ast.Attribute) and target.attr.startswith("_") and scope.owner is not None:
+                # private to its class: who reads it stands in this module, or in a subclass that mentions it
+                return any(self.module.path != path for path in self.names.modules.files_with(target.attr)) or any(
+                    isinstance(n, ast.Attribute) and n.attr == target.attr and isinstance(n.ctx, ast.Load)
+                    for n in ast.walk(self.module.tree.root)
+                )
         return True
 
     def _is_default(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> bool:
