@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import LOW_PRECISION, Facts, Role, Sink
+from dtypelint.facts import LOW_PRECISION, Argument, Facts, Role, Sink
 from dtypelint.facts.edits import add_argument, replace_value
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Safety
 
@@ -16,9 +16,9 @@ def check(facts: Facts) -> Iterator[Hit]:
         if not name or param is None or sink.is_open:
             continue
         given = sink.get(name)
-        low = bool(LOW_PRECISION.intersection(param.value.dtypes))
+        low = bool(LOW_PRECISION.intersection(_dtypes(param)))
         if (given is None and not low) or (
-            given is not None and not given.value.is_none and given.value.hardcoded not in LOW_PRECISION
+            given is not None and not given.value.is_none and given.value.hardcoded != "float16"
         ):
             continue
         if given is None and (sink.settings(Role.REDUCE) or sink.falls_back_to(name) != "param_dtype"):
@@ -45,7 +45,12 @@ def _hit(sink: Sink, name: str) -> Hit:
     )
 
 
+def _dtypes(param: Argument) -> tuple[str, ...]:
+    """What is written out, or held by a module constant."""
+    return (*param.value.dtypes, *(o.means for o in param.value.settings if o.means))
+
+
 def _of(sink: Sink) -> str:
     param = sink.get("param_dtype")
     assert param is not None
-    return next((d for d in param.value.dtypes if d in LOW_PRECISION), "16 bit")
+    return next((d for d in _dtypes(param) if d in LOW_PRECISION), "16 bit")

@@ -19,12 +19,13 @@ def check(facts: Facts) -> Iterator[Hit]:
         if dtype not in _WORDS or enabled is None:
             continue
         other = _contradicts(enabled, dtype)
-        choice = next((s for s in sink.reach if s.tested and enabled.speaks == {dtype} and _offers(s, dtype)), None)
+        lost = next(d for d in _WORDS if d != dtype)
+        served = any(lost in c.speaks for c in sink.around.conditions) or enabled.speaks != {dtype}
+        choice = next((s for s in sink.reach if s.tested and not served and _offers(s, dtype)), None)
         if choice is not None:
-            lost = next(d for d in choice.constants if d in _WORDS and d != dtype)
             yield Hit(
                 sink.span,
-                f"autocast is on only for {dtype}: `{choice.read}` may be {lost} too, which computes in float32",
+                f"autocast is on only for {dtype}: `{choice.read}` may be {_WORDS[lost][0]} too, which computes in float32",
                 Confidence.HIGH,
                 (declared(choice),),
                 withheld="whether another region serves that choice cannot be told",

@@ -63,7 +63,8 @@ class Origin:
     """One leaf that a value may come from.
 
     `text` is a canonical dtype name (`bfloat16`) for a dtype or a string that spells one, else the expression as written;
-    `name` and `role` are those of a setting; `spelled` is true for a dtype that is written out where the value is used.
+    `name` and `role` are those of a setting; `spelled` is true for a dtype that is written out where the value is used,
+    `means` is the dtype that a module constant holds.
     """
 
     kind: Kind
@@ -73,6 +74,7 @@ class Origin:
     role: Role | None = None
     form: Form = Form.UNKNOWN
     spelled: bool = False
+    means: str = ""
 
 
 @dataclass(frozen=True, slots=True)

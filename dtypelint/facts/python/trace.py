@@ -48,6 +48,7 @@ class Leaf:
     root: ast.expr | None = None
     root_scope: Scope | None = None
     spelled: bool = False
+    means: str = ""
     declared: ast.AST | None = None
 
 
@@ -87,6 +88,7 @@ class Tracer:
                 leaf.role,
                 leaf.form,
                 leaf.spelled,
+                leaf.means,
             )
             for leaf in leaves
         )
@@ -243,6 +245,9 @@ class Tracer:
             inner = self.trace(value, binding.scope, depth + 1)
             if any(leaf.kind is Kind.SETTING for leaf in inner.leaves):
                 return Traced(tuple(replace(leaf, root=node, root_scope=scope) for leaf in inner.leaves), inner.chosen)
+            if len(inner.leaves) == 1 and inner.leaves[0].kind is Kind.DTYPE:
+                made = self.setting(node, binding.name, scope, root, declared=binding.node)
+                return Traced(tuple(replace(leaf, means=inner.leaves[0].text) for leaf in made.leaves))
         return self.setting(node, binding.name, scope, root, declared=binding.node)
 
     def setting(
