@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dtypelint.facts.arrivals import Unread
     from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.finding import Edit, Location, Span
@@ -450,6 +451,7 @@ class Facts:
     variables: tuple[Variable, ...] = ()
     recipes: tuple[LostRecipe, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

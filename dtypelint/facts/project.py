@@ -14,9 +14,11 @@ from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.reach import Reach
+from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.languages import Language, language
@@ -51,6 +53,7 @@ class Project:
         self.names = Names(self)
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
+        self.reads = Reads(self.names)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
         self._modules: dict[str, Module | None] = {}
@@ -76,6 +79,7 @@ class Project:
             **self.tree.environment(tuple(Writes(module, self.names).find())),
             recipes=tuple(recipes.lost()),
             fallbacks=tuple(recipes.fallbacks()),
+            unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
         )
 
     def load(self, path: str) -> Module:

@@ -1,0 +1,45 @@
+"""What does not arrive: settings that nobody reads, that are overwritten, that are not passed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dtypelint.finding import Location, Span
+
+
+class Declaration(StrEnum):
+    """What kind of setting a declaration is."""
+
+    FIELD = "field"
+    OPTION = "option"
+    PARAMETER = "parameter"
+    LOCAL = "local"
+
+
+class Proof(StrEnum):
+    """How much says that an unread setting should have been read."""
+
+    READERS = "readers"
+    USERS = "users"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A precision setting that nothing below the root reads.
+
+    `owner` names the class, function or parser that declares it; `proof` says whether the project reads its siblings
+    (`readers`), only uses the owner (`users`), or neither; `twin` is the setting of the same name that is read instead, and
+    `given` a place that passes a value for it.
+    """
+
+    name: str
+    kind: Declaration
+    span: Span
+    owner: str
+    proof: Proof
+    twin: Location | None = None
+    given: Location | None = None

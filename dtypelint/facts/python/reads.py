@@ -1,0 +1,93 @@
+"""Who reads a name as an attribute, a key or a string, anywhere below the root."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.readable import base_of, last
+from dtypelint.facts.python.scope import Scope
+
+_DUMPS = {"asdict", "astuple", "vars", "fields", "model_dump", "to_dict", "dict", "to_container", "structured", "items"}
+_INTERFACE = re.compile(r"__\w+__$|get$|keys$|values$|items$")
+_WHOLE = re.compile(r"(?:asdict|astuple|vars|fields|model_dump|to_dict|to_container|attrgetter)\b|__dict__|\*\*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """A place that reads a name; `base` is the object that it is read from, where one is written."""
+
+    node: ast.expr
+    module: Module
+    scope: Scope | None
+    base: ast.expr | None
+
+
+class Reads:
+    """The reads of one project, by word; each word is searched once."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._uses: dict[str, tuple[Use, ...]] = {}
+        self._scopes: dict[Module, dict[ast.expr, Scope]] = {}
+
+    def of(self, word: str) -> tuple[Use, ...]:
+        """Every place that reads an attribute, key or string of this name."""
+        if word not in self._uses:
+            self._uses[word] = tuple(use for m in self.names.modules.mentioning(word) for use in self.inside(m, word))
+        return self._uses[word]
+
+    def inside(self, module: Module, word: str) -> Iterator[Use]:
+        scopes = self.scopes(module)
+        documentation = {id(n.value) for n in ast.walk(module.tree.root) if isinstance(n, ast.Expr)}
+        keys = {id(child) for n in scopes if base_of(n) is not None for child in ast.iter_child_nodes(n)}
+        for node in ast.walk(module.tree.root):
+            if not isinstance(node, ast.expr | ast.MatchClass):
+                continue
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                spelled = word in node.value.split(".") and id(node) not in documentation and id(node) not in keys
+                if spelled:
+                    yield Use(node, module, scopes.get(node), None)
+            elif isinstance(node, ast.MatchClass):
+                if word in node.kwd_attrs:
+                    yield Use(node.cls, module, None, None)
+            elif (base := base_of(node)) is not None and last(node) == word:
+                yield Use(node, module, scopes.get(node), base)
+
+    def scopes(self, module: Module) -> dict[ast.expr, Scope]:
+        """The scope of every expression of a module."""
+        if module not in self._scopes:
+            pairs = ((s, stmt) for s in module.scopes.values() for stmt in statements(s.body))
+            self._scopes[module] = {node: s for s, stmt in pairs for node in expressions(stmt)}
+        return self._scopes[module]
+
+    def dumps(self, module: Module) -> Iterator[tuple[ast.expr, Scope]]:
+        """The objects of a module that are read whole: `vars(x)`, `asdict(x)`, `**x`, `getattr(x, computed)`."""
+        if not _WHOLE.search(module.tree.text) and "getattr" not in module.tree.text:
+            return
+        for node, scope in self.scopes(module).items():
+            for whole in _whole(node):
+                own = isinstance(whole, ast.Name) and whole.id == "self"
+                if not (own and _INTERFACE.match(scope.name)):
+                    yield whole, scope
+
+
+def _whole(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[held, key, *_]):
+            if not isinstance(key, ast.Constant) and name == "getattr":
+                yield held
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[held, *_]) if name in _DUMPS:
+            yield held
+        case ast.Call(func=ast.Attribute(value=held, attr=name), args=[]) if name in _DUMPS:
+            yield held
+        case ast.Attribute(value=held, attr="__dict__"):
+            yield held
+        case ast.Dict(keys=keys, values=values):
+            yield from (value for key, value in zip(keys, values, strict=True) if key is None)
+    if isinstance(node, ast.Call):
+        yield from (k.value for k in node.keywords if k.arg is None)
