@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from dtypelint.declared import declared
 from dtypelint.files import File, Triggers, is_config, listing
 from dtypelint.finding import Confidence, Finding, Hit, Severity, Span
 from dtypelint.ignores import MARK, UNUSED, Ignores
@@ -100,8 +101,26 @@ class Examiner:
             except (OSError, Unreadable):
                 return None
 
+        given = dict(targets)
+        if "*" not in given:
+            given = {**self._declared(root), **given}
         files = {*self._listing(root), *map(_relative, self._files[root])}
-        return Project(files, self._knowledge(apis), dict(targets), read)
+        return Project(files, self._knowledge(apis), given, read)
+
+    def _declared(self, root: Path) -> dict[str, str]:
+        """The versions that the files of a root folder name."""
+
+        def read(name: str) -> str | None:
+            try:
+                return self._places.data(root / name).decode("utf-8", "replace")
+            except OSError:
+                return None
+
+        try:
+            names = tuple(path.name for path in root.iterdir() if path.is_file())
+        except OSError:
+            return {}
+        return declared(names, read)
 
     def worth_reading(self, file: File) -> bool:
         """Whether a finding is possible, judged by the bytes; a file that cannot be read is worth a finding."""

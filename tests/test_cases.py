@@ -48,4 +48,6 @@ def test_one_file_gives_the_same_as_the_tree(project: str, tmp_path: Path, monke
     whole = dtypelint.check([tmp_path], pedantic=True)
     for path in sorted(tmp_path.rglob("*.py")):
         name = path.relative_to(tmp_path).as_posix().replace(os.sep, "/")
-        assert dtypelint.check([path], pedantic=True) == [f for f in whole if f.position.path == name]
+        # whether a sink elsewhere already names an unread setting is known only when that sink is checked too
+        alone = [f for f in dtypelint.check([path], pedantic=True) if f.name != "unread-precision-setting"]
+        assert alone == [f for f in whole if f.position.path == name]

@@ -38,8 +38,10 @@ ROOMS: dict[str, set[str]] = {
     "settings": {"errors", "finding", "knowledge", "patterns", "tables"},
     "files": {"errors", "knowledge", "languages", "patterns", "settings"},
     "forks": set(),
+    "declared": set(),
     "places": {"files", "finding", "knowledge", "notebook", "source"},
     "examiner": {
+        "declared",
         "facts",
         "files",
         "finding",
