@@ -184,6 +184,23 @@ class Switch(Subject):
         return Look({"probe": "scaler-switch", "family": family, "fields": encoded(fields)}, "enabled")
 
 
+class Ranks(Subject):
+    """Whether a scaler shares with the other ranks that it found an infinity."""
+
+    def state(self, outcome: Outcome) -> tuple[Any, ...]:
+        """The class of the scaler."""
+        return (outcome.call.family if outcome.call is not None else "",)
+
+    def literal(self, _outcome: Outcome) -> str:
+        """What a sharded model needs."""
+        return "reduced over the ranks"
+
+    def look(self, outcome: Outcome) -> Look:
+        """A step of the scaler on a sharded model."""
+        family = outcome.call.family if outcome.call is not None else ""
+        return Look({"probe": "scaler-ranks", "family": family}, "found_inf")
+
+
 def _field_subjects(finding: Finding, pairs: Pairs) -> Iterator[Subject]:
     assert finding.fix is not None
     written = " ".join(edit.text for edit in finding.fix.edits)
@@ -203,8 +220,12 @@ def _region_subjects(_finding: Finding, _pairs: Pairs) -> Iterator[Subject]:
     yield Region("matmul", REGION)
 
 
-def _switch_subjects(_finding: Finding, _pairs: Pairs) -> Iterator[Subject]:
-    yield Switch("scaler", ("enabled", "device"))
+def _switch_subjects(_finding: Finding, pairs: Pairs) -> Iterator[Subject]:
+    ranks = Ranks("found_inf", ())
+    if any(before is not None and ranks.state(before) != ranks.state(case.outcome) for case, before in pairs):
+        yield ranks
+    else:
+        yield Switch("scaler", ("enabled", "device"))
 
 
 def _try(found: Plan, subject: Subject, pairs: Pairs, sites: Sites, roles: Roles) -> None:

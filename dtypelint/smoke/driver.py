@@ -20,7 +20,9 @@ PROBES = {
     "policy": "sharding:drive",
     "autocast": "regions:drive",
     "cast": "casts:drive",
-    "scaler-switch": "regions:scaler",
+    "scaler-switch": "scalers:switch",
+    "scaler-ranks": "scalers:ranks",
+    "scaler-rounds": "scalers:rounds",
 }
 
 

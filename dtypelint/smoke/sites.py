@@ -66,11 +66,15 @@ class Sites:
 
     def module(self, project: Project, finding: Finding) -> Module:
         """The module of a finding in one of the two."""
-        file = self._file(finding)
         try:
-            return project.load(file.path.relative_to(file.root).as_posix())
+            return project.load(self.relative(finding))
         except Unreadable as error:
             raise Unknown(str(error.reason)) from None
+
+    def relative(self, finding: Finding) -> str:
+        """The file of a finding, relative to its root."""
+        file = self._file(finding)
+        return file.path.relative_to(file.root).as_posix()
 
     def span(self, position: Position) -> Span:
         """The bytes that a position covers before the fix."""

@@ -38,7 +38,7 @@ def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
             unseen = unseen or blocked
             continue
         if seen:
-            level = Level.VALUE if all(each.notes.get("witness") for each in seen) else Level.OP
+            level = Level.VALUE if all(each.error or each.notes.get("witness") for each in seen) else Level.OP
         texts = [None if look is None else _text(look, answer) for look in looks]
         if "" in texts:
             return _row(plan, Verdict.NOT_CONFIRMABLE, reason=Reason.NO_SUCH_OP, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Autocast regions and gradient scalers: what was asked for, and what is in effect."""
+"""Autocast regions: what was asked for, and what is in effect."""
 
 from __future__ import annotations
 
@@ -51,26 +51,3 @@ def _region(fields: dict[str, Any], asked: str, device: str, notes: dict[str, st
         return torch.autocast(**fields) if wanted is None else torch.autocast(device, **fields)
     except Exception as error:
         raise Stage("construct", error) from error
-
-
-def scaler(job: dict[str, Any], device: str) -> dict[str, str]:
-    """Whether a scaler scales."""
-    fields = dict(job["fields"])
-    notes: dict[str, str] = {}
-    asked = fields.get("device", "cuda")
-    if isinstance(asked, str) and asked != device:
-        notes["substituted"] = f"{asked} by {device}"
-        fields["device"] = device
-    try:
-        if job["family"] == "sharded":
-            from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
-
-            from dtypelint.smoke.probes import groups
-
-            groups.fake()
-            notes["enabled"] = str(ShardedGradScaler(**fields).is_enabled())
-        else:
-            notes["enabled"] = str(torch.amp.GradScaler(**fields).is_enabled())
-    except Exception as error:
-        raise Stage("construct", error) from error
-    return notes
