@@ -102,9 +102,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     base = tmp_path_factory.mktemp("rounds")
     working = Path.cwd()
     os.chdir(base)
+    plants = [each[:3] for each in CASES.values()] + [each[:3] for each in CONSTRUCTED.values()]
     try:
         findings = []
-        for number, (text, old, new) in enumerate(each[:3] for each in (*CASES.values(), *CONSTRUCTED.values())):
+        for number, (text, old, new) in enumerate(plants):
             Path(f"t{number}.py").write_text(HEAD + text)
             at = (HEAD + text).rindex(old)
             findings.append(planted(f"t{number}.py", HEAD + text, at, old, new, "clip-before-unscale"))

@@ -99,7 +99,14 @@ def _plain(node: ast.expr) -> ast.expr:
     match node:
         case ast.Attribute(value=owner, attr="data"):
             return _plain(owner)
-        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in (*CASTS, "detach", "clone", "cpu"):
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in (
+            *CASTS,
+            "detach",
+            "clone",
+            "contiguous",
+            "cpu",
+            "cuda",
+        ):
             return _plain(owner)
     return node
 
@@ -180,6 +187,9 @@ def _encoded(node: ast.expr, item: str, module: str) -> list[Any]:
             return ["data", _encoded(owner, item, module)]
         case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in CASTS:
             return ["cast", name, _encoded(owner, item, module)]
+        case ast.Call(func=ast.Attribute(value=owner, attr="cpu" | "cuda")):
+            # a move to another device, which a cast is not about
+            return _encoded(owner, item, module)
         case ast.Call(func=ast.Attribute(value=owner, attr="detach" | "clone" | "contiguous" as name), args=[]):
             return [name, _encoded(owner, item, module)]
         case ast.Call(func=func, args=[inner, *_]) if ast.unparse(func).rpartition(".")[2] == "Parameter":
