@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from dtypelint.facts import Facts
     from dtypelint.facts.project import Project
     from dtypelint.knowledge import Rule
 
@@ -174,7 +175,7 @@ class Examiner:
             try:
                 for hit in check(facts):
                     source.position(hit.span.end)
-                    yield rule, hit
+                    yield rule, tidied(facts, hit)
             except Exception as error:
                 self._defect(file, f"`{rule.name}`", error, outcome)
 
@@ -216,6 +217,13 @@ class Examiner:
 
 def _language(file: File) -> Language:
     return language(file.path.name) or Language.PYTHON
+
+
+def tidied(facts: Facts, hit: Hit) -> Hit:
+    """The hit with a fix that also takes out the imports which it leaves unused."""
+    if hit.fix is None:
+        return hit
+    return replace(hit, fix=replace(hit.fix, edits=facts.imports.tidy(hit.fix.edits)))
 
 
 def _relative(file: File) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dtypelint import examiner, knowledge
+from dtypelint.facts.imports import Imports
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Related, Safety, Severity, Span
 from dtypelint.source import Unreadable
 
@@ -41,6 +42,7 @@ class Text:
         self.text = text
         self.data = text.encode()
         self.targets = targets
+        self.imports = Imports()
 
     def spans_of(self, pattern: str) -> tuple[int, int]:
         span = next(self.spans(pattern))

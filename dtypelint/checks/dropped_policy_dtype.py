@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import Facts, Form, Role, Setting, Sink
-from dtypelint.facts.edits import add_argument, declared
-from dtypelint.finding import Confidence, Fix, Hit, Safety
+from dtypelint.facts.edits import add_argument, declared, field_fix
+from dtypelint.finding import Confidence, Hit
 
 _CONSEQUENCE = {
     Role.REDUCE: "gradients are reduced in the dtype that the policy falls back to",
@@ -41,18 +41,7 @@ def _inert(sink: Sink, role: Role) -> bool:
 
 def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:
     best = found[0]
-    rivals = [s for s in found[1:] if s.text is not None and s.hop == best.hop and s.name != best.name]
-    fix = None
-    withheld = None
-    edit = add_argument(sink, name, best.text) if best.text is not None else None
-    if rivals:
-        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
-    elif best.form is Form.FLAG:
-        withheld = f"`{best.read}` is a flag, not a dtype"
-    elif edit is None:
-        withheld = f"no way is known to turn `{best.read}` into a dtype here"
-    else:
-        fix = Fix(f"pass `{name}={best.text}`", Safety.SAFE, (edit,))
+    fix, withheld = field_fix(sink, best, found, f"pass `{name}={{}}`", lambda text: add_argument(sink, name, text))
     sure = best.hop <= 4 and best.form is not Form.FLAG
     return Hit(
         sink.span,

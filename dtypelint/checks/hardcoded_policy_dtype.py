@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import Argument, Facts, Form, Role, Setting, Sink
-from dtypelint.facts.edits import declared, replace_value
-from dtypelint.finding import Confidence, Fix, Hit, Safety
+from dtypelint.facts.edits import declared, field_fix, replace_value
+from dtypelint.finding import Confidence, Hit
 
 _FITS = {
     Role.PARAM: (Role.PARAM, Role.AUTOCAST, Role.GENERAL),
@@ -38,18 +38,9 @@ def check(facts: Facts) -> Iterator[Hit]:
 def _hit(sink: Sink, name: str, role: Role, argument: Argument, found: list[Setting]) -> Hit:
     exact = [s for s in found if s.role is role]
     best = (exact or found)[0]
-    rivals = [s for s in found if s is not best and s.role is best.role]
-    edit = replace_value(sink, argument, best.text) if best.text is not None else None
-    fix = None
-    withheld = None
-    if rivals:
-        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
-    elif best.optional:
-        withheld = f"`{best.read}` may be None"
-    elif (best.form is Form.STRING and best.text == best.read) or edit is None:
-        withheld = f"no way is known to turn `{best.read}` into a dtype here"
-    else:
-        fix = Fix(f"pass `{best.text}`", Safety.SAFE, (edit,))
+    fix, withheld = field_fix(sink, best, found, "pass `{}`", lambda text: replace_value(sink, argument, text))
+    if best.optional and fix:
+        fix, withheld = None, f"`{best.read}` may be None"
     confidence = Confidence.HIGH if exact and best.hop <= 2 else Confidence.MEDIUM
     if best.role is Role.GENERAL and best.hop >= 4:
         confidence = Confidence.LOW

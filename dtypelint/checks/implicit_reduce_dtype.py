@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import LOW_PRECISION, Argument, Facts, Role, Sink
-from dtypelint.facts.edits import add_argument, replace_value
-from dtypelint.finding import Confidence, Edit, Fix, Hit, Safety
+from dtypelint.facts.edits import add_argument, literal_fix, replace_value
+from dtypelint.finding import Confidence, Hit
 
 
 def check(facts: Facts) -> Iterator[Hit]:
@@ -32,8 +32,11 @@ def _hit(sink: Sink, name: str) -> Hit:
     given = sink.get(name)
     explicit = given is not None and not given.value.is_none
     dtype = given.value.hardcoded if given is not None and explicit else _of(sink)
-    edit: Edit | None = (
-        replace_value(sink, given, "torch.float32") if given is not None else add_argument(sink, name, "torch.float32")
+    fix, withheld = literal_fix(
+        sink,
+        "float32",
+        f"pass `{name}={{}}`",
+        lambda text: replace_value(sink, given, text) if given is not None else add_argument(sink, name, text),
     )
     said = "is" if explicit else "is not set and follows `param_dtype`"
     holds = "" if explicit else sink.versions(name)
@@ -41,7 +44,8 @@ def _hit(sink: Sink, name: str) -> Hit:
         sink.span,
         f"`{name}` of `{sink.callee}` {said}{'' if not explicit else f' {dtype}'}: gradients are reduced in {dtype}{holds}",
         Confidence.LOW,
-        fix=Fix(f"pass `{name}=torch.float32`", Safety.UNSAFE, (edit,)) if edit is not None else None,
+        fix=fix,
+        withheld=withheld,
     )
 
 

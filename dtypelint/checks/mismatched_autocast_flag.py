@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dtypelint.facts import Argument, Facts, Form, Kind, Setting, Sink
 from dtypelint.facts.autocast import device
-from dtypelint.facts.edits import declared
-from dtypelint.finding import Confidence, Hit, Related
+from dtypelint.facts.edits import add_argument, declared, literal_fix, replace_value
+from dtypelint.finding import Confidence, Fix, Hit, Related
 
 _WORDS = {"bfloat16": ("bf16", "bfloat16"), "float16": ("fp16", "float16", "half")}
 
@@ -32,12 +32,14 @@ def check(facts: Facts) -> Iterator[Hit]:
                 settings=(choice.declared,),
             )
         elif other:
+            fix, withheld = _fix(sink, enabled, other)
             yield Hit(
                 sink.span,
                 f"autocast computes in {dtype} and is enabled by `{enabled.text}`, which asks for {other}",
                 Confidence.HIGH,
                 (Related(enabled.value.origins[0].location, "the guard comes from here"),),
-                withheld="whether the guard or the dtype is meant cannot be told",
+                fix,
+                withheld,
             )
 
 
@@ -51,6 +53,19 @@ def _dtype(sink: Sink) -> str | None:
 def _offers(setting: Setting, dtype: str) -> bool:
     """Whether the choices of a setting hold the dtype and the other 16-bit one."""
     return {dtype, *_WORDS} <= set(setting.constants)
+
+
+def _fix(sink: Sink, enabled: Argument, other: str) -> tuple[Fix | None, str | None]:
+    """The dtype that a flag names; a comparison may have meant the other choice."""
+    if any(o.form is not Form.FLAG for o in enabled.value.origins):
+        return None, "whether the guard or the dtype is meant cannot be told"
+    given = sink.get("dtype")
+    return literal_fix(
+        sink,
+        other,
+        "compute in `{}`",
+        lambda text: replace_value(sink, given, text) if given is not None else add_argument(sink, "dtype", text),
+    )
 
 
 def _contradicts(enabled: Argument, dtype: str) -> str:

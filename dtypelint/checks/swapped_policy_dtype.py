@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import POLICY_ROLES, Argument, Facts, Form, Role, Setting, Sink
-from dtypelint.facts.edits import declared, replace_value
-from dtypelint.finding import Confidence, Fix, Hit, Safety
+from dtypelint.facts.edits import declared, field_fix, replace_value
+from dtypelint.finding import Confidence, Hit
 
 
 def check(facts: Facts) -> Iterator[Hit]:
@@ -46,16 +46,7 @@ def _overlaps(argument: Argument, right: list[Setting]) -> bool:
 
 def _hit(sink: Sink, name: str, argument: Argument, right: list[Setting]) -> Hit:
     best = right[0]
-    edit = replace_value(sink, argument, best.text) if best.text is not None else None
-    rivals = [s for s in right[1:] if s.hop == best.hop and s.name != best.name]
-    fix = None
-    withheld = None
-    if rivals:
-        withheld = f"`{best.read}` and `{rivals[0].read}` are both in reach"
-    elif edit is None:
-        withheld = f"no way is known to turn `{best.read}` into a dtype here"
-    else:
-        fix = Fix(f"pass `{best.text}`", Safety.SAFE, (edit,))
+    fix, withheld = field_fix(sink, best, right, "pass `{}`", lambda text: replace_value(sink, argument, text))
     fed = argument.value.origins[0].text
     return Hit(
         argument.span,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dtypelint.facts import Action, Event, Facts, Trace
-from dtypelint.facts.loops import disabled_call, insert_before
+from dtypelint.facts.loops import disabled_call
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Related, Safety, Span
 
 _SHARDING = re.compile(r"fsdp|shard|parallel|distributed|strategy|backend|world_size|ddp", re.IGNORECASE)
@@ -65,15 +65,13 @@ def _fix(facts: Facts, scaler: Event) -> tuple[Fix | None, str | None]:
     if sink is None or sink.location is None or sink.via != "call" or any(not a.written for a in sink.arguments):
         return None, "the arguments are not written in this call"
     path, start = scaler.location.path, scaler.location.span.start
-    known = next((s.callee for s in facts.of("scaler") if s.api.family == _SHARDED), None)
-    callee = Span(start, start + len(sink.callee.encode()))
-    edits = [Edit(Location(path, callee), known or "ShardedGradScaler")]
+    found = facts.imports.get("torch.distributed.fsdp.sharded_grad_scaler", "ShardedGradScaler", start)
+    if found is None:
+        return None, "`ShardedGradScaler` is the name of something else here"
+    name, imported = found
+    edits = [*imported, Edit(Location(path, Span(start, start + len(sink.callee.encode()))), name)]
     for argument in sink.arguments:
         if not argument.keyword:
             at = argument.span.start
             edits.append(Edit(Location(path, Span(at, at)), f"{argument.name}="))
-    if known is None:
-        text = "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler"
-        blank = "\r\n" if scaler.lead.startswith("\r") else "\n"
-        edits.insert(0, insert_before(scaler, text + blank))
     return Fix("take `ShardedGradScaler`", Safety.UNSAFE, tuple(edits)), None

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from dtypelint.facts.imports import Imports
+
 if TYPE_CHECKING:
     from dtypelint.facts.arrivals import Unread
     from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
@@ -137,7 +139,8 @@ class Setting:
     """A place where a user writes a precision, as it is read at a sink.
 
     `text` is the expression that reads it there, converted to a dtype the way its siblings are (None: no way is known);
-    `constants` are the dtypes that it can be, where they are listed; `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
+    `constants` are the dtypes that it can be, where they are all written down (empty: unknown);
+    `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
     `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it,
     `resolved` that its declaration was found and not only a place that reads it.
     """
@@ -255,6 +258,7 @@ class Sink:
     location: Location | None = None
     unset: Mapping[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
+    imports: Imports = field(default_factory=Imports)
 
     def get(self, name: str) -> Argument | None:
         return next((a for a in self.arguments if a.name == name), None)
@@ -452,6 +456,7 @@ class Facts:
     recipes: tuple[LostRecipe, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     unread: tuple[Unread, ...] = ()
+    imports: Imports = field(default_factory=Imports)
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

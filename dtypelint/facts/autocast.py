@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtypelint.facts import Argument, Form, Kind, Role, Setting, Sink, asks_for_one
-from dtypelint.facts.edits import add_argument, replace_value
+from dtypelint.facts.edits import add_arguments, compared, in_torch, is_dtype, joined, replace_value, rival
 from dtypelint.finding import Edit, Fix, Safety
 
 _ROLES = (Role.AUTOCAST, Role.PARAM, Role.GENERAL)
@@ -51,51 +51,51 @@ def follows(sink: Sink, settings: list[Setting]) -> bool:
 def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) -> tuple[Fix | None, str | None]:
     """Take the dtype from the nearest setting; autocast is off where it says float32."""
     best = found[0]
-    rivals = [s for s in found[1:] if s.role is best.role and s.hop == best.hop and s.name != best.name]
-    if rivals:
-        return None, f"`{best.read}` and `{rivals[0].read}` are both in reach"
+    withheld = rival(best, found)
+    if withheld:
+        return None, withheld
     if best.hop == 5:
         return None, f"`{best.read}` is a {best.kind}: keep it on the object there and use it here"
     if best.text is None or (best.form in (Form.STRING, Form.FLAG) and best.text == best.read):
         return None, f"no way is known to turn `{best.read}` into a dtype here"
     old = argument.value.hardcoded if argument is not None else None
-    text = best.text
-    if best.optional:
-        if old is None:
-            return None, f"`{best.read}` may be None"
-        text = f"{best.text} or torch.{old}"
-    edits: list[Edit | None] = []
-    test = f"{_bracketed(text)} != torch.float32"
+    if best.optional and old is None:
+        return None, f"`{best.read}` may be None"
+    named = in_torch(sink, "float32", *([old] if old else []))
+    if named is None:
+        return None, "`torch` is the name of something else here"
+    names, imported = named
+    text = f"{best.text} or {names[old]}" if best.optional and old else best.text
+    edits = _edits(sink, argument, text, compared(best.text, names["float32"]))
+    if edits is None:
+        return None, "the arguments are not written in this call"
+    return _graded(sink, best, (*imported, *edits)), None
+
+
+def _edits(sink: Sink, argument: Argument | None, text: str, test: str) -> tuple[Edit, ...] | None:
+    """The dtype put in or replaced, the test joined to an `enabled` that is there."""
     enabled = sink.get("enabled")
+    edits: list[Edit | None] = []
+    missing = {}
     if argument is not None:
         edits.append(replace_value(sink, argument, text))
-        if enabled is None:
-            edits.append(add_argument(sink, "enabled", test))
-    elif enabled is None:
-        both = add_argument(sink, "dtype", text)
-        slot = sink.slot
-        if both is not None and slot is not None:
-            separator = slot.before or ", "
-            both = Edit(
-                both.location, f"{slot.before}dtype={text}, enabled={test}{slot.after}" if separator else both.text
-            )
-        edits.append(both)
     else:
-        edits.append(add_argument(sink, "dtype", text))
-    if enabled is not None:
-        edits.append(replace_value(sink, enabled, f"{_bracketed(enabled.text)} and {test}"))
-    if any(e is None for e in edits):
-        return None, "the arguments are not written in this call"
-    safe = sink.around.scaler is not None
-    return (
-        Fix(
-            f"follow `{best.read}`" + ("" if safe else "; float16 needs a gradient scaler and may converge worse"),
-            Safety.SAFE if safe else Safety.UNSAFE,
-            tuple(e for e in edits if e is not None),
-        ),
-        None,
-    )
+        missing["dtype"] = text
+    if enabled is None:
+        missing["enabled"] = test
+    elif test not in enabled.text:
+        edits.append(replace_value(sink, enabled, test if enabled.text == "True" else joined(enabled.text, test)))
+    if missing:
+        edits.append(add_arguments(sink, missing))
+    found = tuple(edit for edit in edits if edit is not None)
+    return found if len(found) == len(edits) else None
 
 
-def _bracketed(text: str) -> str:
-    return f"({text})" if " " in text and not text.endswith(")") else text
+def _graded(sink: Sink, best: Setting, edits: tuple[Edit, ...]) -> Fix:
+    """Safe where the setting is known to be a dtype that needs no scaler, or one is there."""
+    doubts = []
+    if not is_dtype(sink, best):
+        doubts.append(f"`{best.read}` must be a dtype")
+    if sink.around.scaler is None and "float16" in (best.constants or ("float16",)):
+        doubts.append("float16 needs a gradient scaler and may converge worse")
+    return Fix("; ".join([f"follow `{best.read}`", *doubts]), Safety.UNSAFE if doubts else Safety.SAFE, edits)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from dtypelint.facts import Argument, Cast, Setting, Sink, Target
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from dtypelint.facts import Argument, Cast, Form, Setting, Sink, Target
 from dtypelint.finding import Edit, Fix, Location, Related, Safety, Span
+
+_LOOSE = re.compile(r"\b(?:if|else|or|lambda|:=)\b")
+_LOOSER = re.compile(r"\b(?:and|not|in|is)\b|[<>=]")
 
 
 def add_argument(sink: Sink, name: str, text: str) -> Edit | None:
     """Add `name=text` in the layout of the call; None when there is no place for it."""
+    return add_arguments(sink, {name: text})
+
+
+def add_arguments(sink: Sink, values: Mapping[str, str]) -> Edit | None:
+    """Add several arguments in one place; None when there is none."""
     slot = sink.slot
     if slot is None or sink.location is None:
         return None
+    parts = [f"{slot.before}{name}={text}{slot.after}" for name, text in values.items()]
     place = Location(sink.location.path, Span(slot.offset, slot.offset))
-    return Edit(place, f"{slot.before}{name}={text}{slot.after}")
+    return Edit(place, ("" if slot.before else ", ").join(parts))
 
 
 def replace_value(sink: Sink, argument: Argument, text: str) -> Edit | None:
@@ -20,6 +32,87 @@ def replace_value(sink: Sink, argument: Argument, text: str) -> Edit | None:
     if not argument.written or sink.location is None:
         return None
     return Edit(Location(sink.location.path, argument.span), text)
+
+
+def in_torch(sink: Sink, *names: str) -> tuple[dict[str, str], tuple[Edit, ...]] | None:
+    """What members of torch are called at a sink, and the edits that import it; None where its name is taken."""
+    called: dict[str, str] = {}
+    edits: dict[Edit, None] = {}
+    for name in names:
+        found = sink.imports.get("torch", name, sink.span.start)
+        if found is None:
+            return None
+        called[name] = found[0]
+        edits.update(dict.fromkeys(found[1]))
+    return called, tuple(edits)
+
+
+def rival(best: Setting, found: Iterable[Setting]) -> str | None:
+    """Why a fix cannot choose: another setting that is as near and means as much."""
+    for other in found:
+        if other.role is best.role and other.hop == best.hop and other.name != best.name:
+            return f"`{best.read}` and `{other.read}` are both in reach"
+    return None
+
+
+def field_fix(
+    sink: Sink, best: Setting, found: Iterable[Setting], description: str, make: Callable[[str], Edit | None]
+) -> tuple[Fix | None, str | None]:
+    """Give a field of a policy a setting, or why not; `make` turns the text that reads it into the edit."""
+    withheld = rival(best, found)
+    if withheld:
+        return None, withheld
+    if best.form is Form.FLAG:
+        return None, f"`{best.read}` is a flag, not a dtype"
+    if best.text is None or (best.form is Form.STRING and best.text == best.read):
+        return None, f"no way is known to turn `{best.read}` into a dtype here"
+    edit = make(best.text)
+    if edit is None:
+        return None, "the arguments are not written in this call"
+    if is_dtype(sink, best):
+        return Fix(description.format(best.text), Safety.SAFE, (edit,)), None
+    return Fix(f"{description.format(best.text)}; it must be a dtype", Safety.UNSAFE, (edit,)), None
+
+
+def literal_fix(
+    sink: Sink, name: str, description: str, make: Callable[[str], Edit | None]
+) -> tuple[Fix | None, str | None]:
+    """Write a member of torch where no setting says it: never safe."""
+    named = in_torch(sink, name)
+    if named is None:
+        return None, "`torch` is the name of something else here"
+    called, imported = named
+    edit = make(called[name])
+    if edit is None:
+        return None, "the arguments are not written in this call"
+    return Fix(description.format(called[name]), Safety.UNSAFE, (*imported, edit)), None
+
+
+def is_dtype(sink: Sink, setting: Setting) -> bool:
+    """Whether what a setting is read as is known to be a dtype: by its type, a conversion, or a sibling that is passed like it."""
+    if setting.form is Form.DTYPE or setting.constants or setting.text != setting.read:
+        return True
+    return any(argument.value.settings for argument in sink.arguments if argument.name in sink.api.roles)
+
+
+def joined(one: str, other: str) -> str:
+    """Two conditions that must both hold."""
+    return f"({one}) and {other}" if _LOOSE.search(_top(one)) else f"{one} and {other}"
+
+
+def compared(text: str, other: str) -> str:
+    """The condition that two values differ."""
+    loose = _LOOSE.search(_top(text)) or _LOOSER.search(_top(text))
+    return f"({text}) != {other}" if loose else f"{text} != {other}"
+
+
+def _top(text: str) -> str:
+    """A text without what stands in brackets and strings."""
+    text = re.sub(r"""'[^']*'|"[^"]*\"""", "", text)
+    before = ""
+    while before != text:
+        before, text = text, re.sub(r"[(\[{][^()\[\]{}]*[)\]}]", "", text)
+    return text
 
 
 def declared(setting: Setting) -> Related:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.mutations import Mutations
 from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
@@ -54,6 +57,7 @@ class Project:
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
         self.reads = Reads(self.names)
+        self._offers = Offers(self.names, self.tracer)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
         self._modules: dict[str, Module | None] = {}
@@ -66,21 +70,22 @@ class Project:
         if _language(path) is not Language.PYTHON:
             return self.tree.facts(path)
         module = self.load(path)
-        sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges)
+        sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges, self._offers)
         casts = Casts(module, self.names, self.tracer)
         events = Events(module, self.names, self.tracer)
         recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
-        return Facts(
+        found = Facts(
             path,
             tuple(sinks.find()),
             tuple(casts.find()),
-            tuple(sinks.mutations()),
+            tuple(Mutations(sinks).find()),
             tuple(events.find()),
             **self.tree.environment(tuple(Writes(module, self.names).find())),
             recipes=tuple(recipes.lost()),
             fallbacks=tuple(recipes.fallbacks()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
         )
+        return found if found == Facts(path) else replace(found, imports=sinks.imports)
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

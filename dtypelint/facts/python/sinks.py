@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from dtypelint.facts import POLICY_ROLES, Argument, Kind, Mutation, Origin, Role, Sink, Value
+from dtypelint.facts import POLICY_ROLES, Argument, Kind, Origin, Role, Sink, Value
+from dtypelint.facts.imports import Imports
 from dtypelint.facts.python.context import Surroundings
 from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.imports import imports
 from dtypelint.facts.python.layout import slot
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.reach import Reach
-from dtypelint.facts.python.scope import Binding, Bound, Scope
+from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.facts.python.trace import Leaf, Tracer
 from dtypelint.facts.python.wording import Wording
 from dtypelint.facts.targets import Targets
@@ -34,8 +38,11 @@ class Filled:
 class Sinks:
     """Finds the sinks of one module."""
 
-    def __init__(self, module: Module, names: Names, tracer: Tracer, reach: Reach, targets: Targets) -> None:
+    def __init__(
+        self, module: Module, names: Names, tracer: Tracer, reach: Reach, targets: Targets, offers: Offers
+    ) -> None:
         self.module = module
+        self.offers = offers
         self.targets = targets
         self.names = names
         self.tracer = tracer
@@ -43,6 +50,10 @@ class Sinks:
         self.reach = reach
         self._dict_arguments = {c.extra["policy"] for c in tracer.calls.values() if "policy_dict" in c.extra}
         self.around = Surroundings(module, names, tracer, targets)
+
+    @cached_property
+    def imports(self) -> Imports:
+        return imports(self.module)
 
     def find(self) -> Iterator[Sink]:
         wanted = self._words()
@@ -53,56 +64,6 @@ class Sinks:
                         yield from self._sink(node, stmt, scope, wanted)
                         yield from self._policy_dict(node, stmt, scope)
                         yield from self._forward(node, stmt, scope)
-
-    def mutations(self) -> Iterator[Mutation]:
-        """Assignments to a field of a policy that was built before."""
-        for scope in self.module.functions():
-            for stmt in statements(scope.body):
-                if not isinstance(stmt, ast.Assign) or len(stmt.targets) != 1:
-                    continue
-                target = stmt.targets[0]
-                if not isinstance(target, ast.Attribute):
-                    continue
-                api = self.built(target.value, scope)
-                if api is not None and target.attr in (*api.parameters, *api.keyword_only):
-                    yield self._mutation(stmt, target, api, scope)
-
-    def _mutation(self, stmt: ast.Assign, target: ast.Attribute, api: Call, scope: Scope) -> Mutation:
-        source = self.module.tree.source
-        bindings = self.names.bindings(target.value, scope) if isinstance(target.value, ast.Name) else ()
-        built = bindings[0].node if bindings else stmt
-        where = self.module.at(built) if isinstance(built, ast.stmt | ast.arg) else self.module.at(stmt)
-        fresh = len(bindings) == 1 and isinstance(bindings[0].value, ast.Call) and bindings[0].scope is scope
-        owned = fresh and not self._shared(bindings[0], stmt, scope)
-        replace = next((n for n in ("dataclasses.replace", "replace") if self._names_replace(n, scope)), "")
-        return Mutation(
-            self.module.tree.span(stmt),
-            source(target.value),
-            target.attr,
-            source(stmt.value),
-            api,
-            where,
-            owned,
-            replace,
-        )
-
-    def _names_replace(self, text: str, scope: Scope) -> bool:
-        head = text.partition(".")[0]
-        wanted = "dataclasses" if "." in text else "dataclasses.replace"
-        return any(
-            b.target == wanted for b in (*flow(scope).bindings.get(head, ()), *self.module.bindings.get(head, ()))
-        )
-
-    def _shared(self, binding: Binding, stmt: ast.stmt, scope: Scope) -> bool:
-        """Whether anything else may hold the object already when its field is assigned."""
-        state = flow(scope)
-        if binding.name in state.captured or binding.name in state.outer:
-            return True
-        place = (stmt.lineno, stmt.col_offset)
-        return any(
-            (use.lineno, use.col_offset) < place and not _is_field_access(use, self.module)
-            for use in state.uses.get(binding, ())
-        )
 
     def _words(self) -> set[str]:
         """The last names under which an api may be called here: its own, and what this module aliases it to."""
@@ -223,6 +184,7 @@ class Sinks:
         tests = [*(o for c in around.conditions for o in c.origins), *_enabled(arguments)]
         asked = {o.text for o in tests if o.kind is Kind.SETTING}
         reach = tuple(replace(s, tested=True) if s.read in asked else s for s in reach)
+        reach = tuple(self.offers.complete(s, stmt, scope) for s in reach)
         parent = _use(node, stmt)
         return Sink(
             api=api,
@@ -237,6 +199,7 @@ class Sinks:
             entered=parent == "with",
             applied=self._applied(stmt, scope, parent),
             location=self.module.at(node),
+            imports=self.imports,
             unset=self._unset(api),
             extra={"default": "yes"} if self._is_default(node, stmt, scope) else {},
         )
@@ -443,12 +406,6 @@ def _enabled(arguments: Sequence[Argument]) -> Iterator[Origin]:
     for argument in arguments:
         if argument.name == "enabled":
             yield from (*argument.value.origins, *argument.value.chosen_by)
-
-
-def _is_field_access(use: ast.Name, module: Module) -> bool:
-    """Whether a use only reads or writes a field: the text goes on with a dot."""
-    end = module.tree.span(use).end
-    return module.tree.data[end : end + 1] == b"."
 
 
 def _is_none_test(node: ast.expr) -> bool:
