@@ -115,7 +115,7 @@ def read_ignores(source: Source) -> tuple[list[Ignore], list[Mistake]]:
 
 def _comments_of(source: Source) -> list[tuple[int, int, str, range]]:
     lines = NEWLINE.sub("\n", source.text)
-    read_as = language(source.path.rpartition("/")[2])
+    read_as = language(source.path)
     if read_as is Language.JSON:
         return []
     if read_as not in (None, Language.PYTHON):

@@ -33,8 +33,9 @@ NAMES = re.compile(
 )
 
 
-def language(name: str) -> Language | None:
+def language(path: str) -> Language | None:
     """The language of a file by its name; None for one that is not read."""
+    name = path.rpartition("/")[2]
     found = SUFFIXES.get(name[name.rfind(".") :].lower()) if "." in name else None
     if found is None and (match := NAMES.fullmatch(name)):
         found = Language(match.lastgroup or "")

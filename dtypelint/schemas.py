@@ -28,7 +28,7 @@ class Key:
 
     `readings` are the releases that read it (none: all do), `only` what its siblings must say for that, `type` what a value
     must be (`string`, `list`, `bool` or nothing in particular); `instead` is the key that was meant where nothing reads this
-    one, `means` the right spellings of values that are commonly written.
+    one, `means` the right spellings of values that are commonly written; `never` are releases that refuse every value.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Key:
     instead: str
     means: Mapping[str, str]
     says: str
+    never: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,7 @@ def _key(table: Table) -> Key:
         instead=table.string("instead") or "",
         means=MappingProxyType({word: means.needed(word) for word in means.values}),
         says=table.string("says") or "",
+        never=table.versions("never"),
     )
     table.done()
     return key

@@ -61,7 +61,7 @@ def silence(source: Source, findings: Iterable[Finding], reason: str = "") -> tu
 def _layout(source: Source) -> Layout | None:
     """Where a Python file can be commented; every line of a configuration file may be; nothing of JSON."""
     lines = len(source.starts)
-    read_as = language(source.path.rpartition("/")[2])
+    read_as = language(source.path)
     if read_as is Language.JSON or is_notebook(source.path):
         return None
     if read_as not in (None, Language.PYTHON):

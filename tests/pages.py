@@ -12,7 +12,13 @@ RULES = Path(__file__).parent.parent / "rules"
 HEADING = re.compile(r"# `([a-z0-9-]+)` \(`(DTL\d{3})`\)")
 FENCE = re.compile(r"(`{3,})(.*)")
 MARKER = re.compile(r"[ \t]*# flagged(?:: (?P<words>.+))?$")
-DEFAULT_FILES = {"python": "train.py", "yaml": "config.yaml", "json": "config.json", "toml": "pyproject.toml"}
+DEFAULT_FILES = {
+    "python": "train.py",
+    "yaml": "config.yaml",
+    "json": "config.json",
+    "toml": "pyproject.toml",
+    "bash": "run.sh",
+}
 PROSE = frozenset({"text", "console"})
 WORDS = frozenset({"fixed", "unsafe", "pedantic", "default", "withheld"})
 

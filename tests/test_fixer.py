@@ -249,7 +249,9 @@ def test_the_declared_encoding_is_kept(house: Path, work: Path) -> None:
         ("c.yaml", "a: no\n", "a: [no\n", "would not parse"),
         ("c.json", '{"a": 1}', '{"a": 2}', ""),
         ("c.json", '{"a": 1}', '{"a": }', "would not parse"),
-        ("run.sh", "x=1", "x=2", "not fixed yet"),
+        ("setup.cfg", "x=1", "x=2", "not fixed"),
+        ("run.sh", "x=1", "x=2", ""),
+        ("run.sh", "x=1  # why", "x=1", "would be lost"),
         ("train", "x = 1", "x = (", "would not parse"),
     ],
 )

@@ -13,4 +13,4 @@ from dtypelint.finding import Confidence, Hit
 def check(facts: Facts) -> Iterator[Hit]:
     for key in facts.keys:
         if key.fate is Fate.OVERRIDDEN:
-            yield Hit(key.span, lost_key(key), Confidence.HIGH, related=key.related)
+            yield Hit(key.span, lost_key(key), Confidence.HIGH if key.sure else Confidence.MEDIUM, related=key.related)

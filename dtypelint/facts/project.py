@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from dtypelint.facts import Facts
-from dtypelint.facts.config.tree import Tree
+from dtypelint.facts.config.tree import Tree, Written
+from dtypelint.facts.python.arguments import Arguments
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
@@ -80,12 +81,20 @@ class Project:
             tuple(casts.find()),
             tuple(Mutations(sinks).find()),
             tuple(events.find()),
-            **self.tree.environment(tuple(Writes(module, self.names).find())),
+            **self._settings(module),
             recipes=tuple(recipes.lost()),
             fallbacks=tuple(recipes.fallbacks()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
         )
         return found if found == Facts(path) else replace(found, imports=sinks.imports)
+
+    def _settings(self, module: Module) -> Written:
+        """What the module says to the libraries of a run, held against the rest of the project."""
+        found = self.tree.environment(tuple(Writes(module, self.names).find()))
+        arguments = Arguments(module, self.names, self.knowledge.by_path)
+        found["keys"] += tuple(arguments.overriding(self.tree.launches))
+        found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))
+        return found
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""
@@ -159,4 +168,4 @@ class Project:
 
 
 def _language(path: str) -> Language:
-    return language(path.rpartition("/")[2]) or Language.PYTHON
+    return language(path) or Language.PYTHON

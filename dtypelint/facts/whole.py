@@ -20,11 +20,12 @@ def damage(path: str, before: str, after: str) -> str:
         from dtypelint.facts.python.whole import damage as broken
 
         return broken(before, after)
-    if kind not in _READERS:
-        return "files of this kind are not fixed yet"
+    if kind is Language.PINS:
+        return "files of this kind are not fixed"
     try:
-        import_module(_READERS[kind]).read(after)
+        if kind in _READERS:
+            import_module(_READERS[kind]).read(after)
     except Unreadable as error:
         return f"the file would not parse any more: {error.reason}"
     lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after))
-    return f"the comment `{next(iter(lost))}` would be lost" if lost and kind is Language.YAML else ""
+    return f"the comment `{next(iter(lost))}` would be lost" if lost and kind is not Language.JSON else ""

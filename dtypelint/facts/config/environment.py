@@ -95,6 +95,13 @@ class Environment:
             if asked is not None and "backend" in section.keys and (answers := self.answers(config)):
                 yield Fp8Request(asked.value_span, "environment", "?" if given else "", answers, evident())
 
+    def in_python(self) -> Iterator[tuple[Answer, ...]]:
+        """What asking for fp8 in Python without a recipe does: no release lost that, but which backend is taken is open."""
+        for config in self._configs:
+            open_ones = tuple(answer for answer in self.answers(config) if not answer.is_error)
+            if open_ones:
+                yield open_ones
+
     def answers(self, config: Config) -> tuple[Answer, ...]:
         """What asking for fp8 does where the kind of run is not known."""
         return tuple(

@@ -28,7 +28,7 @@ def documents(path: str, text: str) -> tuple[Node, ...]:
     `Skipped` when it does not parse or is nested too deeply.
     """
     try:
-        if language(path.rpartition("/")[2]) is Language.JSON:
+        if language(path) is Language.JSON:
             return (json.read(text),) if text.strip() else ()
         return yaml.read(text)
     except Unreadable as error:

@@ -44,13 +44,17 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """An `accelerate launch` command: its own flags, the script, and the flags of the script."""
+    """An `accelerate launch` command: its own flags, the script, and the flags of the script.
+
+    `spread` says that words are filled in by the shell, `first` that the command begins with it.
+    """
 
     start: Word
     flags: dict[str, Flag]
     script: Word | None
     arguments: dict[str, Flag]
     spread: bool
+    first: bool = False
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ def _command(words: list[Word], script: Script) -> None:
     for at, word in enumerate(rest):
         after = rest[at + 1 : at + 2]
         if word.text.rpartition("/")[2] == "accelerate" and after and after[0].text == "launch":
-            script.launches.append(_launch(word, rest[at + 2 :]))
+            script.launches.append(_launch(word, rest[at + 2 :], first=not at))
             return
         if word.text in ("accelerate.commands.launch", "accelerate-launch"):
             script.launches.append(_launch(word, rest[at + 1 :]))
@@ -121,14 +125,14 @@ def _assigned(word: Word, match: re.Match[str]) -> tuple[Word, Word]:
     return name, Word(word.text[match.end() :], Span(split, word.span.end), word.known, word.quoted)
 
 
-def _launch(start: Word, words: list[Word]) -> Launch:
+def _launch(start: Word, words: list[Word], *, first: bool = False) -> Launch:
     flags: dict[str, Flag] = {}
     for index, word in enumerate(words):
         module = index and words[index - 1].text in ("-m", "--module")
         if word.text.endswith(".py") or module:
-            return Launch(start, flags, word, _flags(words[index + 1 :]), _spread(words))
+            return Launch(start, flags, word, _flags(words[index + 1 :]), _spread(words), first)
         flags |= _flags(words[index : index + 2])
-    return Launch(start, flags, None, {}, _spread(words))
+    return Launch(start, flags, None, {}, _spread(words), first)
 
 
 def _spread(words: list[Word]) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 from dtypelint.facts import Facts
 from dtypelint.facts.config import shell
+from dtypelint.facts.config.commands import Commands
 from dtypelint.facts.config.environment import Environment, Write, reads
+from dtypelint.facts.config.launches import Launches, Run
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
 from dtypelint.facts.roles import Roles
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
 ACCELERATE = re.compile(r"\baccelerate\b|\btransformers\b")
+RECIPE = re.compile(r"\b(?:AO|TE|MSAMP|FP8)RecipeKwargs\(")
 IMPORTS = {
     "AO": re.compile(r"^\s*(?:import|from)\s+torchao\b", re.MULTILINE),
     "TE": re.compile(r"^\s*(?:import|from)\s+transformer_engine\b", re.MULTILINE),
@@ -54,28 +58,54 @@ class Tree:
         self.read = read
         self._read: dict[str, bool] = {}
         self._reader = Reader(knowledge.configs, targets, Roles(knowledge.roles), lambda: self.evident)
-        self._environment = Environment(knowledge, targets, self._is_read)
+        self.variables = Environment(knowledge, targets, self._is_read)
+        self.launches = Launches(self.files, self.code, knowledge.configs, read)
+        self._commands = Commands(knowledge.configs, targets, self.launches, self.text, lambda: self.evident)
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a configuration file; `Unreadable` when it cannot be parsed."""
         text = self.read(path)
         if text is None:
             raise Unreadable(1, "cannot be read")
-        read_as = language(path.rpartition("/")[2])
+        read_as = language(path)
         if read_as in (Language.YAML, Language.JSON):
-            keys, requests = self._reader.facts(path, text, {})
-            return Facts(path, keys=keys, requests=requests)
+            keys, requests = self._reader.facts(path, text, self.launches.given(path))
+            return Facts(path, keys=(*keys, *self._commands.recipe(path)), requests=self.open(requests))
         if read_as is Language.SHELL:
-            script = shell.read(path, text)
-            return Facts(path, **self.environment(tuple(_writes(script))))
+            return self._script(path, text)
         return Facts(path)
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty where it cannot be read."""
+        return self.read(path) or ""
+
+    def _script(self, path: str, text: str) -> Facts:
+        script = shell.read(path, text)
+        written = self.environment(tuple(_writes(script)))
+        runs = [Run(path, launch, script) for launch in script.launches]
+        if any(self.launches.backend(run) != "" for run in runs):
+            written["requests"] = ()
+        for run in runs:
+            written["keys"] += tuple(self._commands.keys(run))
+            written["requests"] += self.open(tuple(self._commands.requests(run)))
+        return Facts(path, **written)
+
+    def open(self, requests: tuple[Fp8Request, ...]) -> tuple[Fp8Request, ...]:
+        """Requests, with the backend taken as given where the code of the project passes a recipe."""
+        if not any(not request.backend for request in requests) or not self._passes_recipe:
+            return requests
+        return tuple(replace(request, backend=request.backend or "?") for request in requests)
+
+    @cached_property
+    def _passes_recipe(self) -> bool:
+        return any(RECIPE.search(self.text(path)) for path in self.code)
 
     def environment(self, writes: tuple[Write, ...]) -> Written:
         """What becomes of the variables that a file writes."""
         return Written(
-            keys=tuple(self._environment.keys(writes)),
-            requests=tuple(self._environment.requests(writes, lambda: self.evident)),
-            variables=tuple(self._environment.variables(writes)),
+            keys=tuple(self.variables.keys(writes)),
+            requests=self.open(tuple(self.variables.requests(writes, lambda: self.evident))),
+            variables=tuple(self.variables.variables(writes)),
         )
 
     @cached_property

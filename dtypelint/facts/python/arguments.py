@@ -1,0 +1,107 @@
+"""Calls that decide about the precision of a whole run: `Accelerator(…)` and `TrainingArguments(…)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from dtypelint.facts.config.commands import FLAGS, overriding
+from dtypelint.facts.config.environment import Environment
+from dtypelint.facts.config.launches import Launches
+from dtypelint.facts.configs import ConfigKey, Fp8Request
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.scope import Scope
+from dtypelint.finding import Location, Related
+from dtypelint.knowledge import Call
+
+ACCELERATOR = "accelerate.Accelerator"
+DTYPES = {"bf16": "bfloat16", "fp16": "float16", "no": "float32"}
+HANDLERS = ("kwargs_handlers", "deepspeed_plugin", "deepspeed_plugins", "fp8_recipe_handler")
+
+
+class Arguments:
+    """Reads those of one module."""
+
+    def __init__(self, module: Module, names: Names, calls: Mapping[str, Call]) -> None:
+        self.module = module
+        self.names = names
+        self.calls = calls
+
+    def overriding(self, launches: Launches) -> Iterator[ConfigKey]:
+        """Arguments that win over the fp8 that a config, a launch or the environment asks for."""
+        found = [*self._flags(), *self._literals()]
+        asked = [*self._environment(), *launches.of(self.module.path)] if found else []
+        if asked:
+            related, sure = asked[0]
+            for keyword, dtype in found:
+                yield overriding(str(keyword.arg), self.module.tree.span(keyword), dtype, related, sure=sure)
+
+    def requests(self, environment: Environment) -> Iterator[Fp8Request]:
+        """An `Accelerator(mixed_precision="fp8")` that is given no recipe; only there to be pinned."""
+        for node, _ in self._calls(ACCELERATOR):
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if None in given or any(name in given for name in HANDLERS) or len(node.args) > 2:
+                continue
+            match given.get("mixed_precision"):
+                case ast.Constant(value="fp8") as value:
+                    for answers in environment.in_python():
+                        yield Fp8Request(self.module.tree.span(value), "call", "", answers, ())
+
+    def _flags(self) -> Iterator[tuple[ast.keyword, str]]:
+        """`bf16=True` and `fp16=True` of arguments objects, subclasses of the project included."""
+        paths = {path for path, call in self.calls.items() if call.kind == "arguments"}
+        if not any(flag in self.module.tree.text for flag in FLAGS):
+            return
+        for node, scope in self._all_calls():
+            on = [
+                k
+                for k in node.keywords
+                if k.arg in FLAGS and isinstance(k.value, ast.Constant) and k.value.value is True
+            ]
+            if on and self._is_one(node.func, scope, paths):
+                yield from ((keyword, FLAGS[str(keyword.arg)]) for keyword in on)
+
+    def _is_one(self, func: ast.expr, scope: Scope, paths: set[str]) -> bool:
+        for symbol in self.names.symbols(func, scope):
+            if isinstance(symbol, Scope):
+                if symbol.is_class and paths.intersection(self.names.bases(symbol)):
+                    return True
+            elif symbol.path in paths:
+                return True
+        return False
+
+    def _literals(self) -> Iterator[tuple[ast.keyword, str]]:
+        """A precision that is written out in `Accelerator(mixed_precision=…)`: it wins over the launcher."""
+        for node, _ in self._calls(ACCELERATOR):
+            for keyword in node.keywords:
+                if keyword.arg == "mixed_precision" and isinstance(keyword.value, ast.Constant):
+                    if keyword.value.value in DTYPES:
+                        yield keyword, DTYPES[keyword.value.value]
+
+    def _environment(self) -> Iterator[tuple[Related, bool]]:
+        """`os.environ["ACCELERATE_MIXED_PRECISION"] = "fp8"` in the module itself."""
+        if "ACCELERATE_MIXED_PRECISION" not in self.module.tree.text:
+            return
+        for scope in self.module.scopes.values():
+            for stmt in statements(scope.body):
+                match stmt:
+                    case ast.Assign(
+                        targets=[ast.Subscript(slice=ast.Constant(value="ACCELERATE_MIXED_PRECISION"))],
+                        value=ast.Constant(value="fp8"),
+                    ):
+                        place = Location(self.module.path, self.module.tree.span(stmt))
+                        yield Related(place, "the environment asks for fp8 here"), True
+
+    def _calls(self, path: str) -> Iterator[tuple[ast.Call, Scope]]:
+        if path.rpartition(".")[2] in self.module.tree.text:
+            for node, scope in self._all_calls():
+                if path in self.names.paths(node.func, scope):
+                    yield node, scope
+
+    def _all_calls(self) -> Iterator[tuple[ast.Call, Scope]]:
+        for scope in self.module.scopes.values():
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call) and node.keywords:
+                        yield node, scope
