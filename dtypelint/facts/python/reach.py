@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dtypelint.facts import Form, Kind, Role, Setting
+from dtypelint.facts.python.callers import Callers
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.held import Held
 from dtypelint.facts.python.module import Module, expressions
@@ -25,6 +26,7 @@ class Reach:
         self.names = names
         self.tracer = tracer
         self.readable = Readable(names, tracer)
+        self.callers = Callers(names)
         self.held = Held(names, tracer, self.readable)
         self._parsers: dict[Module, list[ast.Call]] = {}
         self._kept: dict[tuple[str, Scope, str], tuple[Setting, ...]] = {}
@@ -88,7 +90,7 @@ class Reach:
             if leaf.base is None or leaf.kind is not Kind.SETTING:
                 continue
             base = leaf.scope.module.tree.source(leaf.base)
-            for cls in self.names.classes(leaf.base, leaf.scope):
+            for cls in self.callers.classes(leaf.base, leaf.scope):
                 for name, fields in self.names.all_fields(cls).items():
                     yield from self.readable.field(name, fields, base, cls, 2, leaf)
             if self._is_namespace(leaf.base, leaf.scope):

@@ -1,0 +1,68 @@
+"""What a function is called with: the classes of the arguments that callers hand to a parameter without an annotation."""
+
+from __future__ import annotations
+
+import ast
+
+from dtypelint.facts.python.module import expressions
+from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+
+_FILES = 30
+
+
+class Callers:
+    """Answers are kept: each asks for the files that mention a function."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._kept: dict[tuple[Scope, str], tuple[Scope, ...]] = {}
+
+    def classes(self, node: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """The project classes of what an expression holds; of a bare parameter, those that its callers pass."""
+        found = self.names.classes(node, scope)
+        if found or not isinstance(node, ast.Name):
+            return found
+        bindings = self.names.bindings(node, scope)
+        return tuple(dict.fromkeys(c for b in bindings for c in self._passed(b)))
+
+    def _passed(self, binding: Binding) -> tuple[Scope, ...]:
+        function = binding.scope
+        if binding.kind is not Bound.PARAMETER or binding.annotation is not None or not function.is_function:
+            return ()
+        key = (function, binding.name)
+        if key not in self._kept:
+            self._kept[key] = ()
+            self._kept[key] = tuple(dict.fromkeys(self._ask(function, binding.name)))
+        return self._kept[key]
+
+    def _ask(self, function: Scope, name: str) -> list[Scope]:
+        assert isinstance(function.node, Function)
+        order = [a.arg for a in parameters(function.node)]
+        if function.parent is not None and function.parent.is_class:
+            order = order[1:]
+        found: list[Scope] = []
+        for path in self.names.modules.files_with(function.name)[:_FILES]:
+            module = self.names.modules.module(path)
+            for caller in module.scopes.values() if module is not None else ():
+                for stmt in statements(caller.body):
+                    for call in expressions(stmt):
+                        argument = _argument(call, function.name, name, order)
+                        if isinstance(call, ast.Call) and argument is not None:
+                            if function in self.names.callees(call.func, caller):
+                                found += self.names.classes(argument, caller)
+        return found
+
+
+def _argument(call: ast.expr, function: str, name: str, order: list[str]) -> ast.expr | None:
+    """What a call of a function of this name passes for a parameter."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name | ast.Attribute):
+        return None
+    if (call.func.id if isinstance(call.func, ast.Name) else call.func.attr) != function:
+        return None
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    index = order.index(name) if name in order else len(call.args)
+    plain = index < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: index + 1])
+    return call.args[index] if plain else None
