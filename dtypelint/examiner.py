@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dtypelint.facts import Facts
     from dtypelint.facts.project import Project
     from dtypelint.knowledge import Rule
+    from dtypelint.settings import Settings
 
 Place = tuple[str, Span]
 
@@ -89,9 +90,13 @@ class Examiner:
         for rule in self._rules:
             load_check(rule.name)
 
-    def _make_triggers(self, codes: frozenset[str], read_as: Language) -> Triggers:
+    def _make_triggers(self, codes: frozenset[str], read_as: Language, apis: tuple[Path, ...]) -> Triggers:
         rules = [rule for rule in self._rules if rule.code in codes and read_as in rule.reads and not rule.own]
-        return Triggers(rules, everything=not self._prefilter)
+        own = self._knowledge(apis).own_names if apis else ()
+        return Triggers(rules, own=own, everything=not self._prefilter)
+
+    def _triggers_of(self, file: File, codes: frozenset[str]) -> Triggers:
+        return self._triggers(codes, _language(file), file.settings.apis)
 
     def _make_project(self, root: Path, targets: tuple[tuple[str, str], ...], apis: tuple[Path, ...]) -> Project:
         from dtypelint.facts.project import Project
@@ -131,7 +136,7 @@ class Examiner:
         except (OSError, Unreadable):
             return True
         wide = data.startswith(WIDE_BOMS) and not is_config(file.path.name)
-        return bool(wide or MARK.search(data) or self._triggers(file.settings.codes, _language(file)).any(data))
+        return bool(wide or MARK.search(data) or self._triggers_of(file, file.settings.codes).any(data))
 
     def examine(self, file: File) -> Outcome:
         """All that is found in a file."""
@@ -158,7 +163,7 @@ class Examiner:
     def _hits(self, file: File, source: Source, codes: frozenset[str], outcome: Outcome) -> Iterator[tuple[Rule, Hit]]:
         checks = [
             (rule, check)
-            for rule in self._triggers(codes, _language(file)).rules(source.data)
+            for rule in self._triggers_of(file, codes).rules(source.data)
             if (check := load_check(rule.name))
         ]
         if not checks:
@@ -184,6 +189,7 @@ class Examiner:
         if not hidden:
             outcome.causes.update((str(file.root / place.path), place.span) for place in hit.settings)
         if not covered and file.settings.reports(rule.code, file.path):
+            hit = _as_set(hit, rule.code, file.settings)
             finding = self._places.finding(file.root, file.path, rule, hit)
             fails = file.settings.fails(finding.severity)
             outcome.found.append(Found(finding, (str(file.path), hit.span), hidden, fails))
@@ -195,7 +201,7 @@ class Examiner:
         if wanted and not (ignores and ignores.cover(self._unreadable, Span(0, 0))):
             # a cell with a placeholder in it is part of many notebooks
             passed = isinstance(error, Skipped) or isinstance(source, Notebook)
-            severity = Severity.NOTE if passed else Severity.ERROR
+            severity = file.settings.severity(UNREADABLE) or (Severity.NOTE if passed else Severity.ERROR)
             outcome.found.append(self._about(file, error.line, error.reason, source, severity))
 
     def _defect(self, file: File, where: str, error: Exception, outcome: Outcome) -> None:
@@ -213,6 +219,17 @@ class Examiner:
     ) -> Found:
         finding = self._places.line(file.path, self._unreadable, severity, line, message, source)
         return Found(finding, (str(file.path), Span(0, 0)), fails=file.settings.fails(finding.severity))
+
+
+def _as_set(hit: Hit, code: str, settings: Settings) -> Hit:
+    """A hit with the severity and the fix that the settings give to its rule."""
+    hit = replace(hit, severity=settings.severity(code) or hit.severity)
+    if hit.fix is None:
+        return hit
+    safety = settings.safety(code, hit.fix.safety)
+    if safety is None:
+        return replace(hit, fix=None, withheld="the settings say so")
+    return replace(hit, fix=replace(hit.fix, safety=safety))
 
 
 def _language(file: File) -> Language:

@@ -198,15 +198,17 @@ def _read_ignore(folder: Path) -> Patterns:
 
 
 class Triggers:
-    """Which rules can have something to say about the bytes of a file."""
+    """Which rules can have something to say about the bytes of a file; where it has a name of `own`, all of them can."""
 
-    def __init__(self, rules: Sequence[Rule], *, everything: bool = False) -> None:
+    def __init__(self, rules: Sequence[Rule], *, own: Iterable[str] = (), everything: bool = False) -> None:
         self._rules = tuple(rules)
         self._always = frozenset(rule.code for rule in rules if everything or not rule.triggers)
         codes: dict[bytes, set[str]] = {}
         for rule in rules:
             for trigger in rule.triggers:
                 codes.setdefault(trigger, set()).add(rule.code)
+        for name in own:
+            codes.setdefault(rf"\b{re.escape(name)}\b".encode(), set()).update(rule.code for rule in rules)
         # a plain word is found ten times faster than a pattern
         ordered = sorted(codes, key=lambda trigger: re.escape(trigger) != trigger)
         self._patterns = [(re.compile(trigger, re.MULTILINE), codes[trigger]) for trigger in ordered]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
+CONVERTER = "converter"
 HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
 EXTRA = frozenset(
     {
@@ -178,19 +179,31 @@ def _trigger(table: Table, word: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """What one file of `rules/apis/` says, or a user's own."""
+    """What one file of `rules/apis/` says, or a user's own, which may also name settings by their roles."""
 
     library: Library
     calls: tuple[Call, ...]
     configs: tuple[Config, ...] = ()
     variables: tuple[Variable, ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
 
 
-def read_api(text: str, file: str) -> Api:
-    """One file of `rules/apis/`; an error names file and line."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words that a user's own file may use: the kinds of calls and the roles."""
+
+    kinds: frozenset[str]
+    roles: frozenset[str]
+
+
+def read_api(text: str, file: str, own: Words | None = None) -> Api:
+    """One file of `rules/apis/`, or a user's own; an error names file and line."""
     table = parse(text, file)
     about = table.table("library")
-    library = Library(about.needed("name"), about.needed("newest"))
+    if own:
+        library = Library(about.string("name") or file, about.string("newest") or "0")
+    else:
+        library = Library(about.needed("name"), about.needed("newest"))
     about.string("read")
     about.done()
     calls = []
@@ -211,12 +224,27 @@ def read_api(text: str, file: str) -> Api:
         item.done()
         if not call.paths:
             item.fail(f"`{call.name}` has no paths")
+        if own:
+            _check_word(item, "kind", call.kind, own.kinds)
+            for parameter, role in call.roles.items():
+                _check_word(item, parameter, role, own.roles)
         _check_ranges(item, call.extra)
         calls.append(call)
     configs = tuple(read_config(item, library.name) for item in table.tables("config"))
     variables = read_variables(table.table("variables"), library.name)
+    settings: list[tuple[str, str]] = []
+    if own:
+        named = table.table("roles")
+        for name in named.values:
+            _check_word(named, name, named.needed(name), own.roles)
+            settings.append((name, named.needed(name)))
     table.done()
-    return Api(library, tuple(calls), configs, variables)
+    return Api(library, tuple(calls), configs, variables, tuple(settings))
+
+
+def _check_word(table: Table, key: str, word: str, known: frozenset[str]) -> None:
+    if word not in known:
+        table.fail(f"`{word}` is none of {', '.join(sorted(known))}", key)
 
 
 def _check_ranges(table: Table, value: Any) -> None:
@@ -260,20 +288,37 @@ class Knowledge:
         raise UserError(f"unknown rule `{word}`{near(word, known)}")
 
     @cached_property
-    def _files(self) -> tuple[tuple[str, str], ...]:
+    def _shipped(self) -> tuple[tuple[str, str], ...]:
         folder = self._folder / "apis"
-        shipped = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
+        files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
+        return tuple((f"rules/apis/{item.name}", item.read_text(encoding="utf-8")) for item in files)
+
+    @cached_property
+    def _own(self) -> tuple[tuple[str, str], ...]:
         own = []
         for path in self._apis:
             try:
                 own.append((str(path), path.read_text(encoding="utf-8")))
             except (OSError, UnicodeDecodeError) as error:
                 raise UserError(f"{path}: the api file cannot be read: {error}") from None
-        return (*((f"rules/apis/{item.name}", item.read_text(encoding="utf-8")) for item in shipped), *own)
+        return tuple(own)
 
     @cached_property
     def _read(self) -> tuple[Api, ...]:
-        return tuple(read_api(text, file) for file, text in self._files)
+        shipped = [read_api(text, file) for file, text in self._shipped]
+        calls = [call for api in shipped for call in api.calls]
+        roles = {role for call in calls for role in call.roles.values()} | {
+            entry["name"] for entry in self._roles.get("role", ())
+        }
+        words = Words(frozenset({CONVERTER, *(call.kind for call in calls)}), frozenset(roles))
+        return (*shipped, *(read_api(text, file, words) for file, text in self._own))
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The names that the user's own files speak of: of calls and of settings."""
+        own = self._read[len(self._shipped) :]
+        called = {path.rpartition(".")[2] for api in own for call in api.calls for path in call.paths}
+        return frozenset(called | {name for api in own for name, _ in api.roles})
 
     @cached_property
     def libraries(self) -> Mapping[str, Library]:
@@ -303,7 +348,12 @@ class Knowledge:
 
     @cached_property
     def roles(self) -> Mapping[str, Any]:
-        """`roles.toml` as it is written."""
+        """`roles.toml` as it is written, and under `own` the settings that the user's own files name."""
+        own = {name: role for api in self._read for name, role in api.roles}
+        return MappingProxyType({**self._roles, "own": MappingProxyType(own)})
+
+    @cached_property
+    def _roles(self) -> Mapping[str, Any]:
         text = (self._folder / "roles.toml").read_text(encoding="utf-8")
         frozen: Mapping[str, Any] = freeze(parse(text, "rules/roles.toml").values)
         return frozen
@@ -314,7 +364,7 @@ class Knowledge:
         from hashlib import blake2b
 
         digest = blake2b(digest_size=16)
-        for _, text in self._files:
+        for _, text in (*self._shipped, *self._own):
             digest.update(text.encode() + b"\0")
         digest.update((self._folder / "roles.toml").read_bytes())
         return digest.hexdigest()

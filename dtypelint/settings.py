@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dtypelint.errors import UserError, near
-from dtypelint.finding import Severity
+from dtypelint.finding import Safety, Severity
 from dtypelint.patterns import Patterns
 from dtypelint.tables import Table, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dtypelint.knowledge import Rule
+
+Word = TypeVar("Word")
 
 NEVER = "never"
 UNREADABLE = "DTL000"
@@ -55,7 +57,17 @@ class Settings:
     targets: tuple[tuple[str, str], ...] = ()
     apis: tuple[Path, ...] = ()
     force_exclude: bool = False
+    severities: tuple[tuple[str, Severity], ...] = ()
+    fixes: tuple[tuple[str, Safety | None], ...] = ()
     configs: bool = True
+
+    def severity(self, code: str) -> Severity | None:
+        """The severity that the user gave to a rule."""
+        return dict(self.severities).get(code)
+
+    def safety(self, code: str, safety: Safety) -> Safety | None:
+        """The safety of a rule's fix as the user sees it; None: there is to be no fix."""
+        return dict(self.fixes).get(code, safety)
 
     def reports(self, code: str, path: Path) -> bool:
         """Whether findings of a rule in a file are wanted."""
@@ -168,6 +180,8 @@ class Configuration:
             targets=self._targets(table.table("target")),
             apis=tuple(base / name for name in table.strings("apis") or ()),
             force_exclude=force if flags.force_exclude is None else flags.force_exclude,
+            severities=self._of_rules(table.table("severity"), {word.value: word for word in Severity}),
+            fixes=self._of_rules(table.table("fix"), {**{word.value: word for word in Safety}, "none": None}),
             configs=configs is not False if flags.configs is None else flags.configs,
         )
         table.done()
@@ -180,6 +194,17 @@ class Configuration:
                 table.fail(NO_VERSION.format(word), library)
         given = parse_targets(self._flags.targets)
         return tuple(sorted((given if "*" in given else {**written, **given}).items()))
+
+    def _of_rules(self, table: Table, words: Mapping[str, Word]) -> tuple[tuple[str, Word], ...]:
+        """A word for each rule that a table names; a code stands above a longer prefix, and that above a shorter one."""
+        found: dict[str, Word] = {}
+        names = {rule.name for rule in self._rules}
+        for key in sorted(table.values, key=lambda key: (key != "ALL", len("DTL000") if key in names else len(key))):
+            word = table.needed(key)
+            if word not in words:
+                table.fail(f"`{word}` is none of {', '.join(words)}", key)
+            found.update(dict.fromkeys(self.codes((key,), table, key), words[word]))
+        return tuple(sorted(found.items(), key=lambda item: item[0]))
 
     def codes(self, words: Iterable[str], table: Table, key: str) -> frozenset[str]:
         """The codes behind codes, prefixes of codes, names and `ALL`."""

@@ -25,7 +25,9 @@ class Table:
 
     def fail(self, message: str, key: str = "") -> NoReturn:
         """Refuse the file; the line is that of the key where it is written plainly."""
-        pattern = re.compile(rf"""^\s*(\[+[^\]\n]*)?["']?\b{re.escape(key)}\b["']?\s*[=.\]]""", re.MULTILINE)
+        pattern = re.compile(
+            rf"""^\s*(\[+[^\]\n]*|[^#\n]*[.{{,]\s*)?["']?\b{re.escape(key)}\b["']?\s*[=.\]]""", re.MULTILINE
+        )
         found = pattern.search(self._text) if key else None
         line = f":{self._first + self._text.count(chr(10), 0, found.end()) + 1}" if found else ""
         raise UserError(f"{self.file}{line}: {message}")

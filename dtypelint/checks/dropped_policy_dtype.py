@@ -17,7 +17,7 @@ _CONSEQUENCE = {
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("policy"):
-        param = sink.get("param_dtype")
+        param = sink.of(Role.PARAM)
         if sink.is_open or param is None or param.value.is_none or "default" in sink.extra:
             continue
         for name, role_name in sink.api.roles.items():
@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Hit]:
 
 def _inert(sink: Sink, role: Role) -> bool:
     """A policy that keeps fp32 loses nothing by a missing field; forward-only use reduces nothing."""
-    param = sink.get("param_dtype")
+    param = sink.of(Role.PARAM)
     assert param is not None
     return param.value.hardcoded == "float32" or (role is Role.REDUCE and (sink.around.no_grad or sink.around.frozen))
 

@@ -12,7 +12,7 @@ from dtypelint.finding import Confidence, Hit
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("policy"):
         name = next((n for n, r in sink.api.roles.items() if r == Role.REDUCE), "")
-        param = sink.get("param_dtype")
+        param = sink.of(Role.PARAM)
         if not name or param is None or sink.is_open:
             continue
         given = sink.get(name)
@@ -55,6 +55,6 @@ def _dtypes(param: Argument) -> tuple[str, ...]:
 
 
 def _of(sink: Sink) -> str:
-    param = sink.get("param_dtype")
+    param = sink.of(Role.PARAM)
     assert param is not None
     return next((d for d in _dtypes(param) if d in LOW_PRECISION), "16 bit")

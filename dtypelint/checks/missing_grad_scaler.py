@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Action, Event, Facts, Kind, Sink, Trace
+from dtypelint.facts import Action, Event, Facts, Kind, Role, Sink, Trace
 from dtypelint.facts.autocast import device
 from dtypelint.finding import Confidence, Hit, Related, Severity
 
@@ -27,7 +27,7 @@ def check(facts: Facts) -> Iterator[Hit]:
                 yield _hit(sink, how, steps)
     for sink in facts.of("policy"):
         steps = next((s for t in traces if _near(t, sink) for s in [_steps(t)] if s is not None), None)
-        dtype = sink.get("param_dtype")
+        dtype = sink.of(Role.PARAM)
         if steps is not None and dtype is not None and dtype.value.hardcoded == _HALF and _unowned(sink):
             yield _hit(sink, (Severity.ERROR, "the policy computes in float16"), steps)
 

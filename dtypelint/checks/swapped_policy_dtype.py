@@ -36,7 +36,7 @@ def _wrong(argument: Argument, role: Role) -> bool:
 
 def _is_island(sink: Sink) -> bool:
     """Whether the policy keeps fp32 for a part of the model, whose outputs go back to the dtype around it."""
-    param = sink.get("param_dtype")
+    param = sink.of(Role.PARAM)
     return param is not None and param.value.hardcoded == "float32"
 
 

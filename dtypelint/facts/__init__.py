@@ -263,6 +263,10 @@ class Sink:
     def get(self, name: str) -> Argument | None:
         return next((a for a in self.arguments if a.name == name), None)
 
+    def of(self, role: Role) -> Argument | None:
+        """The argument whose dtype is for a role, whatever the library calls it."""
+        return next((a for a in self.arguments if self.api.roles.get(a.name) == role), None)
+
     def falls_back_to(self, name: str) -> str:
         """What a missing field means for the targeted versions: `param_dtype`, `original`, `` when it differs between them."""
         meanings = {row["means"] for row in self.unset.get(name, ())}

@@ -37,6 +37,7 @@ class Roles:
         self._spellings = {s.lower(): dtype for dtype, several in table["spellings"].items() for s in several}
         self._flags = {s: dtype for dtype, several in table["flags"].items() for s in several}
         self._hardware = {w: dtype for dtype, several in table["hardware"].items() for w in several}
+        self._own = {name: Role(role) for name, role in table.get("own", {}).items()}
         self._known: dict[tuple[str, str], Role | None] = {}
 
     def dtype(self, spelling: str) -> str | None:
@@ -64,6 +65,8 @@ class Roles:
         return self._known[key]
 
     def _role(self, words: tuple[str, ...], name: str, owner: str) -> Role | None:
+        if name in self._own:
+            return self._own[name]
         named = any(w in self._dtype_words for w in words)
         owned = bool(owner) and any(t in self._owner_words for t in tokens(owner))
         if not named and not owned and "mp" not in words[:1]:

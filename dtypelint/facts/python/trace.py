@@ -11,7 +11,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
 from dtypelint.facts.roles import Roles
-from dtypelint.knowledge import Call
+from dtypelint.knowledge import CONVERTER, Call
 
 _DEPTH = 10
 _STRING_METHODS = {
@@ -71,6 +71,7 @@ class Tracer:
         self.names = names
         self.roles = roles
         self.calls = calls
+        self._converters = {path: call for path, call in calls.items() if call.kind == CONVERTER}
         self._active: set[ast.AST] = set()
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
@@ -344,6 +345,10 @@ class Tracer:
                     return self.trace(key, scope, depth + 1, root)
                 if isinstance(key.value, str):
                     return self.setting(node, key.value, scope, root, base=func.value, owner=tail(func.value))
+        if converter := self._converter(func, scope):
+            named = [*zip(converter.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+            arguments = [value for name, value in named if name in converter.roles]
+            return sum((self.trace(each, scope, depth + 1, root) for each in arguments), _NOTHING)
         for symbol in self.names.callees(func, scope):
             if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
                 found = self._returns(symbol, _filled(node, symbol.node), depth, scope)
@@ -367,6 +372,11 @@ class Tracer:
             if self.roles.role(func.attr) is not None and not node.args:
                 return self.setting(node, func.attr, scope, root, base=func.value)
         return found if found.leaves else self.leaf(Kind.OPAQUE, node, scope, root)
+
+    def _converter(self, func: ast.expr, scope: Scope) -> Call | None:
+        """What a user's own file says of a function that turns one spelling of a precision into another."""
+        paths = self.names.paths(func, scope) if self._converters else ()
+        return next((self._converters[path] for path in paths if path in self._converters), None)
 
     def _getattr(self, node: ast.Call, scope: Scope, depth: int, root: ast.expr) -> Traced:
         target, key = node.args[0], node.args[1]
