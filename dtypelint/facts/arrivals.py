@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dtypelint.facts import Slot
     from dtypelint.finding import Location, Span
 
 
@@ -43,3 +44,23 @@ class Unread:
     proof: Proof
     twin: Location | None = None
     given: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A call of a function of the project that leaves out an optional precision although the caller holds one of its name.
+
+    `text` is the expression that is left out; `held` is where the caller got it, `siblings` are the arguments that the call does forward under their own names;
+    `guarded` says that a test of the setting leads to the call, `root` that the call shards the whole model whose blocks got it.
+    """
+
+    name: str
+    callee: str
+    text: str
+    span: Span
+    held: Location
+    parameter: Location | None
+    slot: Slot | None
+    siblings: tuple[str, ...]
+    guarded: bool = False
+    root: bool = False

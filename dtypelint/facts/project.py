@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dtypelint.facts import Facts
 from dtypelint.facts.config.tree import Tree, Written
 from dtypelint.facts.python.arguments import Arguments
+from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
@@ -84,6 +85,7 @@ class Project:
             **self._settings(module),
             recipes=tuple(recipes.lost()),
             fallbacks=tuple(recipes.fallbacks()),
+            omissions=tuple(Omissions(module, self.names, self.tracer, self.reach.readable).find()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
         )
         return found if found == Facts(path) else replace(found, imports=sinks.imports)
