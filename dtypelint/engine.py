@@ -40,6 +40,7 @@ class Options:
     stdin: tuple[Path, bytes] | None = None
     baseline: Baseline | None = None
     changes: Changes | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 def run(paths: Iterable[Path], options: Options) -> Report:
@@ -60,7 +61,8 @@ class Run:
         self.files = walk.files([*paths, *self.overlay], self.overlay)
         self.examiner = Examiner(rules, self.files, self.overlay, ignores=options.ignores, prefilter=options.prefilter)
         candidates = [file for file in self.files if self.examiner.worth_reading(file)]
-        results = _outcomes(self.examiner, candidates, options.jobs)
+        told = options.progress or (lambda _done, _total: None)
+        results = _outcomes(self.examiner, candidates, options.jobs, told)
         self.outcomes = {file.path: result for file, result in zip(candidates, results, strict=True)}
 
 
@@ -82,14 +84,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int) -> list[Outcome]:
+def _outcomes(examiner: Examiner, files: Sequence[File], jobs: int, told: Callable[[int, int], None]) -> list[Outcome]:
     jobs = jobs or cores()
     if len(files) <= FEW or jobs == 1 or not hasattr(os, "fork"):
-        return [examiner.examine(file) for file in files]
+        outcomes = []
+        for number, file in enumerate(files, 1):
+            outcomes.append(examiner.examine(file))
+            told(number, len(files))
+        return outcomes
     from dtypelint.forks import Lost, spread
 
     examiner.prepare()
-    results = spread(lambda piece: examiner.examine(files[piece]), len(files), jobs, LIMIT)
+    results = spread(lambda piece: examiner.examine(files[piece]), len(files), jobs, LIMIT, told)
     return [
         examiner.lost(file, result.reason) if isinstance(result, Lost) else result
         for file, result in zip(files, results, strict=True)

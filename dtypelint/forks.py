@@ -43,8 +43,14 @@ class _Worker:
         return f"{signal.strsignal(-code) or -code}" if code is not None and code < 0 else f"exit status {code}"
 
 
-def spread(work: Callable[[int], Result], count: int, jobs: int, limit: float) -> list[Result | Lost]:
-    """`work(0)` to `work(count - 1)`, each within `limit` seconds."""
+def spread(
+    work: Callable[[int], Result],
+    count: int,
+    jobs: int,
+    limit: float,
+    told: Callable[[int, int], None] = lambda _done, _count: None,
+) -> list[Result | Lost]:
+    """`work(0)` to `work(count - 1)`, each within `limit` seconds; `told` hears how many are done."""
     results: dict[int, Result | Lost] = {}
     waiting = deque(range(count))
     workers: list[_Worker] = []
@@ -61,6 +67,7 @@ def spread(work: Callable[[int], Result], count: int, jobs: int, limit: float) -
                     worker.end()
                     workers.remove(worker)
                     results[worker.piece] = Lost(f"took longer than {limit:g} seconds")
+            told(len(results), count)
     finally:
         for worker in workers:
             worker.process.kill()

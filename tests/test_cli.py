@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -391,3 +393,86 @@ def test_the_readme_shows_what_is_printed() -> None:
         (HERE / "README.md").read_text(encoding="utf-8").partition("$ dtypelint check testdata/dropped_reduce/in\n")[2]
     )
     assert shown.partition("\n```")[0] == result.stdout.decode().rstrip()
+
+
+def example_lines(command: click.Command) -> list[str]:
+    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
+
+
+EXAMPLES = [line for command in (main, *main.commands.values()) for line in example_lines(command)]
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_of_the_help_can_be_run(line: str) -> None:
+    program, *args = shlex.split(line.partition(" <")[0].partition(" >")[0])
+    assert program == "dtypelint"
+    name, command, rest = main.resolve_command(click.Context(main), args)
+    assert command
+    command.make_context(name, rest)
+
+
+def test_every_command_has_examples() -> None:
+    for command in (main, *main.commands.values()):
+        assert example_lines(command)
+        assert "Examples:" in call(*([] if command is main else [command.name or ""]), "--help").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(shell: str) -> None:
+    result = call("completion", shell)
+    assert result.exit_code == 0
+    assert "_DTYPELINT_COMPLETE" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("dtypelint expl", ["explain"]),
+        ("dtypelint explain lost", ["lost-sink"]),
+        ("dtypelint check --select DTL10", ["DTL101", "DTL102"]),
+        ("dtypelint check --select DTL203,DTL10", ["DTL203,DTL101", "DTL203,DTL102"]),
+        ("dtypelint check --format sar", ["sarif"]),
+    ],
+)
+def test_words_are_completed(house: Path, work: Path, words: str, offered: list[str]) -> None:
+    environment = {
+        "_DTYPELINT_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    result = CliRunner().invoke(main, [], prog_name="dtypelint", env=environment)
+    assert [line.partition(",")[2] for line in result.stdout.splitlines()] == offered
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_on_a_terminal_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dtypelint.cli import progress
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with progress.progress(quiet=True) as told:
+        assert told is None
+    with progress.progress(quiet=False) as told:
+        assert told
+        told(1, 50)
+    assert shown.getvalue() == ""
+    monkeypatch.setattr(progress, "SOON", 0.0)
+    with progress.progress(quiet=False) as told:
+        assert told
+        told(1, 50)
+        told(49, 50)
+    assert "checking" in shown.getvalue()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_tells_how_far_it_is(tree: Path, jobs: int) -> None:
+    for number in range(30):
+        (tree / f"many{number}.py").write_text("sink\n")
+    told: list[tuple[int, int]] = []
+    engine.run([tree], engine.Options(jobs=jobs, progress=lambda done, total: told.append((done, total))))
+    assert told[-1] == (32, 32)
+    assert told == sorted(told)

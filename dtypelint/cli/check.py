@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dtypelint.cli.common import checking, finish, guarded, inputs, options, write
+from dtypelint.cli.common import checking, examples, finish, guarded, inputs, options, write
 from dtypelint.cli.fix import complain, repaired, save, summary, taking, unsafe_option
 from dtypelint.cli.legacy import Command, add_ignores, narrowed, narrowing, tell_gone, write_baseline
+from dtypelint.cli.progress import progress
 from dtypelint.cli.reporting import emit, reporting
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "dtypelint check",
+        "dtypelint check src train.py --pedantic",
+        "dtypelint check --select DTL1,hardcoded-autocast-dtype",
+        "dtypelint check --output sarif=dtypelint.sarif --output markdown=summary.md",
+        "dtypelint check --diff-base origin/main",
+        "dtypelint check --write-baseline",
+        "dtypelint check --add-ignore='known, since March' src",
+        "dtypelint check - --stdin-filename src/train.py < train.py",
+    ),
+)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @reporting
@@ -46,7 +60,8 @@ def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: boo
         else:
             from dtypelint.engine import run
 
-            report = run(chosen, asked)
+            with progress(quiet=values["quiet"]) as told:
+                report = run(chosen, replace(asked, progress=told))
             if values["write_baseline"]:
                 write_baseline(report, values)
             if values["add_ignore"] is not None:

@@ -16,6 +16,8 @@ from dtypelint.reports.escape import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from click.shell_completion import CompletionItem
+
     from dtypelint.engine import Options
     from dtypelint.finding import Report
 
@@ -66,6 +68,21 @@ def words(_context: click.Context, _parameter: click.Parameter, values: tuple[st
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip()) if values else None
 
 
+def rule_names(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Codes and names of rules for the completion of a shell; behind the last comma of a list."""
+    from click.shell_completion import CompletionItem
+
+    from dtypelint.knowledge import Knowledge
+
+    before, comma, word = start.rpartition(",")
+    return [
+        CompletionItem(before + comma + name, help=rule.summary)
+        for rule in Knowledge().rules
+        for name in (rule.code, rule.name)
+        if name.startswith(word)
+    ]
+
+
 def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Several options as one decorator."""
 
@@ -77,11 +94,28 @@ def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
 # Options that say what is checked and how: `options` reads them.
 checking = stacked(
-    click.option("--select", multiple=True, callback=words, help="Rules to run: codes, prefixes of codes, names."),
-    click.option("--ignore", multiple=True, callback=words, help="Rules to leave out."),
-    click.option("--extend-select", multiple=True, callback=words, help="Rules to run besides the selected ones."),
+    click.option(
+        "--select",
+        multiple=True,
+        callback=words,
+        shell_complete=rule_names,
+        help="Rules to run: codes, prefixes of codes, names.",
+    ),
+    click.option("--ignore", multiple=True, callback=words, shell_complete=rule_names, help="Rules to leave out."),
+    click.option(
+        "--extend-select",
+        multiple=True,
+        callback=words,
+        shell_complete=rule_names,
+        help="Rules to run besides the selected ones.",
+    ),
     click.option("--pedantic/--no-pedantic", default=None, help="Show findings of low confidence too."),
     click.option("--target", multiple=True, help="Versions to judge for: torch=2.13, torch<2.15, or any."),
     click.option(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from dtypelint.cli import common
-from dtypelint.cli.common import guarded, write
+from dtypelint.cli.common import examples, guarded, rule_names, write
 
 
-@click.command()
-@click.argument("rule")
+@click.command(epilog=examples("dtypelint explain DTL101", "dtypelint explain dropped-policy-dtype --format json"))
+@click.argument("rule", shell_complete=rule_names)
 @click.option("--format", "output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 @click.option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same.")
 def explain(rule: str, output: str, no_color: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dtypelint.cli import common
-from dtypelint.cli.common import checking, finish, guarded, inputs, options, write
+from dtypelint.cli.common import checking, examples, finish, guarded, inputs, options, write
 from dtypelint.finding import Safety, Severity
 from dtypelint.reports.escape import visible
 
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 unsafe_option = click.option("--unsafe-fixes", is_flag=True, help="Apply the fixes that are not safe, too.")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "dtypelint fix --diff",
+        "dtypelint fix src train.py",
+        "dtypelint fix --select DTL502 --interactive",
+        "dtypelint fix - --stdin-filename src/train.py < train.py",
+    )
+)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @unsafe_option

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from dtypelint.cli.common import guarded, write
+from dtypelint.cli.common import examples, guarded, write
 
 
-@click.command()
+@click.command(epilog=examples("dtypelint rules", "dtypelint rules --format json"))
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rules(output: str) -> None:
     """List the rules."""

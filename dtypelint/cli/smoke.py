@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dtypelint.cli.common import FINDINGS, checking, guarded, inputs, options, stacked, words, write
+from dtypelint.cli.common import FINDINGS, checking, examples, guarded, inputs, options, stacked, words, write
 from dtypelint.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ driving = stacked(
 )
 
 
-@click.command()
+@click.command(epilog=examples("dtypelint smoke", "dtypelint smoke src --rule DTL101 --device cpu"))
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @driving
