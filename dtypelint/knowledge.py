@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.errors import UserError, near
 from dtypelint.finding import Safety, Severity
 from dtypelint.languages import Language
-from dtypelint.schemas import Config, Variable, read_config, read_variables
+from dtypelint.schemas import Advisory, Config, Variable, read_advisory, read_config, read_variables
 from dtypelint.tables import Table, parse
 
 if TYPE_CHECKING:
@@ -345,6 +345,13 @@ class Knowledge:
         """Calls by dotted path, without the methods; a user's own call takes the place of a shipped one."""
         plain = [call for call in self.calls if not call.extra.get("method")]
         return MappingProxyType({path: call for call in plain for path in call.paths})
+
+    @cached_property
+    def advisories(self) -> tuple[Advisory, ...]:
+        """`advisories.toml`."""
+        text = (self._folder / "advisories.toml").read_text(encoding="utf-8")
+        table = parse(text, "rules/advisories.toml")
+        return tuple(read_advisory(item) for item in table.tables("advisory"))
 
     @cached_property
     def roles(self) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -125,6 +126,46 @@ class Variable:
     library: str
     name: str
     instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """Releases with a known silent precision bug, and how to see that a project uses what is affected.
+
+    Where `splits` is set, the meaning changes there and a range that holds releases of both sides is affected. `code` are
+    patterns that all occur in one Python file, `config` dotted keys with their values in a config of a `kind`.
+    """
+
+    library: str
+    versions: str
+    splits: str
+    feature: str
+    code: tuple[re.Pattern[str], ...]
+    kind: str
+    config: Mapping[str, tuple[str, ...]]
+    consequence: str
+    fixed: str
+    source: str
+
+
+def read_advisory(table: Table) -> Advisory:
+    """One `[[advisory]]` table."""
+    advisory = Advisory(
+        library=table.needed("library"),
+        versions=table.versions(),
+        splits=table.string("splits") or "",
+        feature=table.needed("feature"),
+        code=tuple(re.compile(pattern) for pattern in table.strings("code") or ()),
+        kind=table.string("kind") or "",
+        config=_choices(table.table("config")),
+        consequence=table.needed("consequence"),
+        fixed=table.string("fixed") or "",
+        source=table.needed("source"),
+    )
+    table.done()
+    if bool(advisory.versions) is bool(advisory.splits) or not (advisory.code or advisory.config):
+        table.fail(f"the advisory about {advisory.feature} needs `versions` or `splits`, and `code` or `config`")
+    return advisory
 
 
 def read_config(table: Table, library: str) -> Config:

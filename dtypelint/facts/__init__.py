@@ -14,7 +14,7 @@ from dtypelint.facts.imports import Imports
 
 if TYPE_CHECKING:
     from dtypelint.facts.arrivals import Omission, Unread
-    from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
+    from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.finding import Edit, Location, Span
     from dtypelint.knowledge import Call
@@ -459,6 +459,7 @@ class Facts:
     variables: tuple[Variable, ...] = ()
     recipes: tuple[LostRecipe, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
+    affected: tuple[Affected, ...] = ()
     unread: tuple[Unread, ...] = ()
     imports: Imports = field(default_factory=Imports)
     omissions: tuple[Omission, ...] = ()

@@ -11,6 +11,7 @@ from dtypelint.finding import Span
 
 if TYPE_CHECKING:
     from dtypelint.finding import Location, Related
+    from dtypelint.schemas import Advisory
 
 
 class Fate(StrEnum):
@@ -108,3 +109,17 @@ class Variable:
     near: str = ""
     fits: bool = False
     late: Related | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A dependency that admits a release of an advisory whose feature the project uses.
+
+    `range` is what is admitted; `certain` says that the newest admitted release is affected; `used` is a place of the feature.
+    """
+
+    span: Span
+    range: str
+    advisory: Advisory
+    certain: bool
+    used: Related

@@ -17,6 +17,10 @@ class Targets:
         self._given = given
         self._newest = newest
 
+    def given(self, library: str) -> str:
+        """What was asked for, or is installed; empty where that is not known."""
+        return self._given.get(library, "")
+
     def affects(self, library: str, versions: str) -> bool:
         """Whether a targeted release lies in a range of versions."""
         given = self._given.get(library) or self._given.get("*") or self._newest.get(library, ANY)
@@ -28,12 +32,12 @@ class Targets:
         except InvalidVersion:
             wanted = SpecifierSet(given)
             return any(
-                v and SpecifierSet(versions).contains(v) and wanted.contains(v) for v in (*known, *_around(known))
+                v and SpecifierSet(versions).contains(v) and wanted.contains(v) for v in (*known, *around(known))
             )
         return SpecifierSet(versions).contains(exact, prereleases=True)
 
 
-def _around(versions: list[str]) -> list[str]:
+def around(versions: list[str]) -> list[str]:
     """Releases just below the bounds of a range, so that two half-open ranges meet."""
     found = []
     for text in filter(None, versions):

@@ -12,7 +12,9 @@ from dtypelint.facts import Facts
 from dtypelint.facts.config import shell
 from dtypelint.facts.config.commands import Commands
 from dtypelint.facts.config.environment import Environment, Write, reads
+from dtypelint.facts.config.features import Features
 from dtypelint.facts.config.launches import Launches, Run
+from dtypelint.facts.config.pins import Advisories
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
 from dtypelint.facts.roles import Roles
@@ -60,6 +62,9 @@ class Tree:
         self._reader = Reader(knowledge.configs, targets, Roles(knowledge.roles), lambda: self.evident)
         self.variables = Environment(knowledge, targets, self._is_read)
         self.launches = Launches(self.files, self.code, knowledge.configs, read)
+        self._features = Features(self.files, self.code, knowledge.configs, self.launches, self.text)
+        newest = {name: each.newest for name, each in knowledge.libraries.items()}
+        self._advisories = Advisories(knowledge.advisories, newest, targets.given, self._features.used)
         self._commands = Commands(knowledge.configs, targets, self.launches, self.text, lambda: self.evident)
 
     def facts(self, path: str) -> Facts:
@@ -73,7 +78,7 @@ class Tree:
             return Facts(path, keys=(*keys, *self._commands.recipe(path)), requests=self.open(requests))
         if read_as is Language.SHELL:
             return self._script(path, text)
-        return Facts(path)
+        return Facts(path, affected=tuple(self._advisories.affected(path, text)))
 
     def text(self, path: str) -> str:
         """The text of a file; empty where it cannot be read."""

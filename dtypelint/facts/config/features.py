@@ -1,0 +1,73 @@
+"""Where a project uses the feature that an advisory is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dtypelint.facts.config.judge import kind_of
+from dtypelint.facts.config.launches import Launches
+from dtypelint.facts.config.nodes import Mapping, Scalar, Type, mappings
+from dtypelint.finding import Location, Related, Span
+from dtypelint.languages import Language, language
+from dtypelint.schemas import Advisory, Config
+
+
+class Features:
+    """Looks for them in the Python files and the configuration files of a project."""
+
+    def __init__(
+        self,
+        files: tuple[str, ...],
+        code: tuple[str, ...],
+        configs: tuple[Config, ...],
+        launches: Launches,
+        text: Callable[[str], str],
+    ) -> None:
+        self._files = files
+        self._code = code
+        self._configs = configs
+        self._launches = launches
+        self._text = text
+
+    def used(self, advisory: Advisory, folder: str) -> Related | None:
+        """The first place below a folder, if any."""
+        below = f"{folder}/" if folder else ""
+        for path in self._files if advisory.config else ():
+            if path.startswith(below) and language(path) in (Language.YAML, Language.JSON):
+                if all(key.rpartition(".")[2] in self._text(path) for key in advisory.config):
+                    if (span := self._in_config(advisory, path)) is not None:
+                        return Related(Location(path, span), f"{advisory.feature} is used here")
+        for path in self._code if advisory.code else ():
+            if path.startswith(below) and (span := _in_code(advisory, self._text(path))) is not None:
+                return Related(Location(path, span), f"{advisory.feature} is used here")
+        return None
+
+    def _in_config(self, advisory: Advisory, path: str) -> Span | None:
+        document = self._launches.document(path)
+        kind = kind_of(document, self._configs) if document is not None else None
+        if document is None or kind is None or kind.name != advisory.kind:
+            return None
+        spans = [_find(document, tuple(key.split(".")), values) for key, values in advisory.config.items()]
+        return spans[0] if all(spans) else None
+
+
+def _find(document: Mapping, key: tuple[str, ...], values: tuple[str, ...]) -> Span | None:
+    """The place at which a key has one of some values; `*` in front of it stands for any level."""
+    wanted = key[1:-1] if key[0] == "*" else key[:-1]
+    for path, mapping in mappings(document):
+        fits = path[len(path) - len(wanted) :] == wanted if key[0] == "*" else path == wanted
+        entry = mapping.get(key[-1]) if fits else None
+        if entry is not None and isinstance(entry.value, Scalar) and entry.value.type is not Type.UNKNOWN:
+            said = "true" if entry.value.on else entry.value.text
+            if said.lower() in [value.lower() for value in values]:
+                return entry.span
+    return None
+
+
+def _in_code(advisory: Advisory, text: str) -> Span | None:
+    matches = [pattern.search(text) for pattern in advisory.code]
+    first = matches[0]
+    if first is None or not all(matches):
+        return None
+    start = len(text[: first.start()].encode())
+    return Span(start, start + len(first[0].encode()))
