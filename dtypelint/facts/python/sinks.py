@@ -149,10 +149,7 @@ class Sinks:
                 named, _ = self.wording.named(keyword.value, scope)
                 if named and named != keyword.arg and self._is_precision(named):
                     crossed[keyword.arg] = keyword.value
-        known = any(
-            c is not None and c.kind in WANTED for c in map(self.tracer.calls.get, self.names.paths(node.func, scope))
-        )
-        if crossed and not known:
+        if crossed and not self._is_known(node, scope):
             names = tuple(k.arg for k in node.keywords if k.arg)
             roles = {name: self.tracer.roles.role(name) or Role.GENERAL for name in crossed}
             api = Call("", "forward", _last_name(node.func), "any", (), names, (), roles, False, {})
@@ -160,6 +157,11 @@ class Sinks:
                 {k.arg: (k.value, True, True) for k in node.keywords if k.arg and self._is_precision(k.arg)}
             )
             yield self._made(api, node, stmt, scope, filled, "call")
+
+    def _is_known(self, node: ast.Call, scope: Scope) -> bool:
+        """Whether a call is a sink of its own."""
+        calls = map(self.tracer.calls.get, self.names.paths(node.func, scope))
+        return any(call is not None and call.kind in WANTED for call in calls)
 
     def _is_precision(self, name: str) -> bool:
         """Whether a name is that of a flag for one dtype, or of a dtype for one part of a policy."""
