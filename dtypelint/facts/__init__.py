@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dtypelint.facts.imports import Imports
 
 if TYPE_CHECKING:
-    from dtypelint.facts.arrivals import Omission, Unread
+    from dtypelint.facts.arrivals import Omission, Overwrite, Unread
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.finding import Edit, Location, Span
@@ -463,6 +463,7 @@ class Facts:
     unread: tuple[Unread, ...] = ()
     imports: Imports = field(default_factory=Imports)
     omissions: tuple[Omission, ...] = ()
+    overwrites: tuple[Overwrite, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

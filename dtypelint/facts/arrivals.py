@@ -64,3 +64,14 @@ class Omission:
     siblings: tuple[str, ...]
     guarded: bool = False
     root: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A setting that is replaced by a literal before anything reads it; `held` is where it was taken."""
+
+    name: str
+    literal: str
+    span: Span
+    held: Location
+    parameter: bool

@@ -18,6 +18,7 @@ from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.mutations import Mutations
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.offers import Offers
+from dtypelint.facts.python.overwritten import Overwrites
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
@@ -85,6 +86,7 @@ class Project:
             **self._settings(module),
             recipes=tuple(recipes.lost()),
             fallbacks=tuple(recipes.fallbacks()),
+            overwrites=tuple(Overwrites(module, self.tracer, self.reach.readable).find()),
             omissions=tuple(Omissions(module, self.names, self.tracer, self.reach.readable).find()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
         )
