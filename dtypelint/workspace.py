@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dtypelint.engine import Run, merged, summed
+from dtypelint.engine import NAMED_BY_SINK, Run, merged, summed
 from dtypelint.places import Places
 
 if TYPE_CHECKING:
@@ -87,9 +87,14 @@ class Workspace:
         return Path(os.path.abspath(self._working / path))
 
     def _sees(self, path: Path, changed: Iterable[Path]) -> bool:
-        """Whether what is found in a file may depend on a changed module: it was worth a look, and names it."""
+        """Whether what is found in a file may depend on a changed module: it was worth a look, and names it.
+
+        A setting that nothing reads may be read there now.
+        """
         if path not in self._outcomes:
             return False
+        if any(found.finding.name == NAMED_BY_SINK for found in self._outcomes[path].found):
+            return True
         try:
             data = self._places.data(path)
         except OSError:

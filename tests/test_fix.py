@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -159,3 +160,11 @@ def test_python_names_with_control_characters_do_not_reach_the_terminal(tree: Pa
     (tree / "\x1b[2Ja.py").write_text("sink_fixed\n")
     assert "\x1b" not in call("fix", "--diff").output
     assert "\x1b" not in call("fix").output
+
+
+def test_a_setting_that_a_fix_reads_is_unread_no_more(work: Path) -> None:
+    folder = Path(__file__).parent.parent / "testdata" / "dropped_reduce" / "in"
+    shutil.copytree(folder, work / "in")
+    result = call("fix", "in")
+    assert result.exit_code == 0, result.output
+    assert "reduce_dtype=precision.reduce_dtype" in (work / "in" / "trainer" / "shard.py").read_text()

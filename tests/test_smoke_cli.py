@@ -11,7 +11,9 @@ from click.testing import CliRunner, Result
 
 from dtypelint.cli import main
 from dtypelint.finding import Position
-from dtypelint.smoke import render
+from dtypelint.smoke import render, verdict
+from dtypelint.smoke import run as smoke_run
+from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Level, Machine, Reason, Row, Run, Trial, Verdict
 
 FOUNDING = Path(__file__).parent.parent / "testdata" / "dropped_reduce" / "in"
@@ -44,6 +46,65 @@ def test_a_folder_without_fixes_needs_no_torch(work: Path) -> None:
     (work / "a.py").write_text("x = 1\n")
     result = call(".", "--python", "/no/such/python", "--strict")
     assert (result.exit_code, result.stdout) == (0, "no fix to prove\n")
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, args, prog_name="dtypelint")
+
+
+def test_check_proves_what_it_found(project: Path) -> None:
+    result = run("check", "in", "--smoke", "--select", "DTL101", "--device", "cpu")
+    assert result.exit_code == 1
+    assert "error[DTL101]" in result.stdout
+    assert "1 confirmed (torch" in result.stdout
+    result = run("check", "in", "--smoke", "--select", "DTL101", "--device", "cpu", "--format", "json", "--exit-zero")
+    assert result.exit_code == 0
+    assert len(json.loads(result.stdout)["findings"]) == 1
+    assert "1 confirmed (torch" in result.stderr
+
+
+def test_fix_applies_what_was_confirmed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = project / "trainer" / "shard.py"
+    before = path.read_text()
+    monkeypatch.setattr(verdict, "decide", lambda plan, trials: (Verdict.REFUTED, "made up"))
+    result = run("fix", "in", "--smoke", "--device", "cpu", "--allow-unconfirmed")
+    assert result.exit_code == 1
+    assert "2 refuted" in result.stdout + result.stderr
+    assert path.read_text() == before
+    monkeypatch.undo()
+    monkeypatch.chdir(project.parent)
+    result = run("fix", "in", "--smoke", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    assert "reduce_dtype=precision.reduce_dtype" in path.read_text()
+    assert "parameter.data = parameter.data.to(torch.float32)" in path.read_text()
+
+
+def test_what_cannot_be_confirmed_is_applied_only_when_allowed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = project / "trainer" / "shard.py"
+    before = path.read_text()
+
+    def unknown(plan: Plan, answer: object) -> Row:
+        finding = plan.finding
+        return Row(finding.code, finding.name, finding.position, "x", "safe", Verdict.NOT_CONFIRMABLE)
+
+    monkeypatch.setattr(smoke_run, "judge", unknown)
+    assert run("fix", "in", "--smoke", "--device", "cpu").exit_code == 1
+    assert path.read_text() == before
+    assert run("fix", "in", "--smoke", "--device", "cpu", "--allow-unconfirmed").exit_code == 0
+    assert path.read_text() != before
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("check", "-", "--smoke"),
+        ("check", "in", "--smoke", "--fix"),
+        ("fix", "-", "--smoke"),
+        ("fix", "in", "--allow-unconfirmed"),
+    ],
+)
+def test_what_does_not_go_together(project: Path, args: tuple[str, ...]) -> None:
+    assert run(*args).exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from dtypelint.cli.common import checking, examples, finish, guarded, inputs, options, write
+from dtypelint.cli.common import FINDINGS, checking, examples, finish, guarded, inputs, options, write
 from dtypelint.cli.fix import complain, repaired, save, summary, taking, unsafe_option
 from dtypelint.cli.legacy import Command, add_ignores, narrowed, narrowing, tell_gone, write_baseline
 from dtypelint.cli.progress import progress
 from dtypelint.cli.reporting import emit, reporting
+from dtypelint.cli.smoke import prove, smoke_option, transcript
 
 
 @click.command(
@@ -34,8 +35,9 @@ from dtypelint.cli.reporting import emit, reporting
 @narrowing
 @click.option("--fix", is_flag=True, help="Apply the safe fixes first, as `dtypelint fix` does.")
 @unsafe_option
+@smoke_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even with findings.")
-def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: bool, **values: Any) -> None:
+def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, smoke: bool, exit_zero: bool, **values: Any) -> None:
     """Check files and folders (`.` by default; `-` reads the standard input).
 
     Exit status: 0 no findings at or above --fail-on, 1 findings, 2 usage or internal error.
@@ -47,6 +49,8 @@ def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: boo
         chosen, stdin = inputs(paths)
         if fix and stdin:
             raise click.UsageError("--fix has no file to write to: use `dtypelint fix -`")
+        if smoke and (stdin or fix):
+            raise click.UsageError("--smoke reads files: with fixes it is `dtypelint fix --smoke`")
         if stdin and values["add_ignore"] is not None:
             raise click.UsageError("--add-ignore has no file to write to")
         asked = narrowed({**values, "fix": fix}, options(values, stdin=stdin))
@@ -70,4 +74,11 @@ def check(paths: tuple[Path, ...], fix: bool, unsafe_fixes: bool, exit_zero: boo
         emit(report, values, asked)
         tell_gone(report, values)
         complain(unwritten)
+        refuted = False
+        if smoke:
+            driven = prove(report.findings, chosen, asked.flags, values)
+            refuted = driven.failed(strict=False)
+            write(transcript(driven), err=values["output"] != "text")
         finish(report, traceback=traceback, exit_zero=exit_zero)
+        if refuted and not exit_zero:
+            raise click.exceptions.Exit(FINDINGS)

@@ -9,6 +9,7 @@ import click
 
 from dtypelint.cli import common
 from dtypelint.cli.common import checking, examples, finish, guarded, inputs, options, write
+from dtypelint.cli.smoke import proof, smoke_option, transcript
 from dtypelint.finding import Safety, Severity
 from dtypelint.reports.escape import visible
 
@@ -35,6 +36,8 @@ unsafe_option = click.option("--unsafe-fixes", is_flag=True, help="Apply the fix
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @unsafe_option
+@smoke_option
+@click.option("--allow-unconfirmed", is_flag=True, help="With --smoke, apply what cannot be confirmed here too.")
 @click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
 @click.option("--interactive", is_flag=True, help="Show each fix and ask.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
@@ -43,6 +46,8 @@ unsafe_option = click.option("--unsafe-fixes", is_flag=True, help="Apply the fix
 def fix(
     paths: tuple[Path, ...],
     unsafe_fixes: bool,
+    smoke: bool,
+    allow_unconfirmed: bool,
     diff: bool,
     interactive: bool,
     quiet: bool,
@@ -53,7 +58,8 @@ def fix(
     """Apply the safe fixes in files and folders (`.` by default; `-` reads the standard input and prints the result).
 
     Exit status: 0 no findings at or above --fail-on remain, 1 findings remain (with --diff: something would change),
-    2 usage or internal error, or a file that could not be written.
+    2 usage or internal error, or a file that could not be written. With --smoke only what was confirmed is applied, and
+    a fix that was refuted is status 1.
     """
     traceback: bool = values["traceback"]
     colored = common.color(no_color)
@@ -63,8 +69,20 @@ def fix(
             raise click.UsageError("`-` stands alone: its text goes to the standard output")
         if interactive and piped:
             raise click.UsageError("--interactive needs the standard input for its answers")
-        wanted = (_Asking(unsafe=unsafe_fixes, colored=colored) if interactive else _Taking(unsafe=unsafe_fixes)).wanted
+        wanted: Wanted = (
+            _Asking(unsafe=unsafe_fixes, colored=colored) if interactive else _Taking(unsafe=unsafe_fixes)
+        ).wanted
+        if smoke and piped:
+            raise click.UsageError("--smoke reads files, not the standard input")
+        if allow_unconfirmed and not smoke:
+            raise click.UsageError("--allow-unconfirmed goes with --smoke")
         asked = options(values, stdin=piped)
+        refuted = False
+        if smoke:
+            driven, wanted = proof(chosen, asked, wanted, values, unsafe=unsafe_fixes, unconfirmed=allow_unconfirmed)
+            refuted = driven.failed(strict=False)
+            if not quiet:
+                write(transcript(driven), err=True)
         workspace, result = repaired(chosen, asked, wanted)
         report = workspace.report(result.withheld)
         if diff:
@@ -73,7 +91,8 @@ def fix(
             if not quiet:
                 write(_summary(report, result.fixed, result.changes, unsafe=unsafe_fixes, would=True), err=True)
             finish(report, traceback=traceback, exit_zero=True)
-            raise click.exceptions.Exit(common.FINDINGS if result.changes and not exit_zero else common.CLEAN)
+            failed = (result.changes or refuted) and not exit_zero
+            raise click.exceptions.Exit(common.FINDINGS if failed else common.CLEAN)
         unwritten = {} if asked.stdin else save(workspace, result, chosen)
         if asked.stdin:
             click.echo(workspace.source(str(asked.stdin[0])).encoded(), nl=False)
@@ -81,6 +100,8 @@ def fix(
             write(_outcome(report, result, unwritten, unsafe=unsafe_fixes, colored=colored and not piped), err=piped)
         complain(unwritten)
         finish(report, traceback=traceback, exit_zero=exit_zero)
+        if refuted and not exit_zero:
+            raise click.exceptions.Exit(common.FINDINGS)
 
 
 def repaired(chosen: Sequence[Path], asked: Options, wanted: Wanted) -> tuple[Workspace, Result]:

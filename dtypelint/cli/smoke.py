@@ -13,11 +13,14 @@ from dtypelint.cli.common import FINDINGS, checking, examples, guarded, inputs, 
 from dtypelint.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from dtypelint.engine import Options
     from dtypelint.finding import Finding
+    from dtypelint.fixer import Wanted
     from dtypelint.settings import Flags
     from dtypelint.smoke.records import Run
+    from dtypelint.source import Source
 
 # Options that say where and how long fixes are driven: `prove` reads them.
 driving = stacked(
@@ -33,7 +36,19 @@ driving = stacked(
 )
 
 
-@click.command(epilog=examples("dtypelint smoke", "dtypelint smoke src --rule DTL101 --device cpu"))
+smoke_option = stacked(
+    click.option("--smoke", "smoke", is_flag=True, help="Drive what the fixes change: see `dtypelint smoke`."),
+    driving,
+)
+
+
+@click.command(
+    epilog=examples(
+        "dtypelint smoke",
+        "dtypelint smoke src --rule DTL101 --device cpu",
+        "dtypelint smoke --python .venv/bin/python --format markdown",
+    )
+)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @checking
 @driving
@@ -59,6 +74,50 @@ def smoke(paths: tuple[Path, ...], rule: tuple[str, ...] | None, strict: bool, o
         write({"json": render.data, "markdown": render.markdown}.get(output, render.text)(result))
         if result.failed(strict=strict):
             raise click.exceptions.Exit(FINDINGS)
+
+
+def transcript(run: Run) -> str:
+    """A run as text."""
+    from dtypelint.smoke import render
+
+    return render.text(run)
+
+
+def proof(
+    paths: Sequence[Path], asked: Options, wanted: Wanted, values: dict[str, Any], *, unsafe: bool, unconfirmed: bool
+) -> tuple[Run, Wanted]:
+    """Drive the fixes that would be applied; what is to be applied after that.
+
+    A fix that was refuted never is, one that could not be confirmed only with `unconfirmed`.
+    """
+    from dtypelint.engine import run
+    from dtypelint.finding import Safety
+    from dtypelint.smoke.records import Verdict
+
+    findings = [
+        finding
+        for finding in run(paths, asked).findings
+        if finding.fix is not None and (unsafe or finding.fix.safety is Safety.SAFE)
+    ]
+    driven = prove(findings, paths, asked.flags, values)
+    held = {
+        _key(finding)
+        for finding, row in zip(findings, driven.rows, strict=True)
+        if not row.confirmed and (row.verdict is not Verdict.NOT_CONFIRMABLE or not unconfirmed)
+    }
+    seen = {_key(finding) for finding in findings}
+
+    def proven(finding: Finding, texts: Mapping[str, tuple[Source, Source]]) -> bool:
+        key = _key(finding)
+        return key not in held and (key in seen or unconfirmed) and wanted(finding, texts)
+
+    return driven, proven
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    """What stays of a finding while other fixes move it."""
+    assert finding.fix is not None
+    return finding.code, finding.position.path, finding.message, finding.fix.description
 
 
 def prove(findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, values: dict[str, Any]) -> Run:
