@@ -51,7 +51,8 @@ class Omission:
     """A call of a function of the project that leaves out an optional precision although the caller holds one of its name.
 
     `text` is the expression that is left out; `held` is where the caller got it, `siblings` are the arguments that the call does forward under their own names;
-    `guarded` says that a test of the setting leads to the call, `root` that the call shards the whole model whose blocks got it.
+    `guarded` says that a test of the setting leads to the call, `root` that the call shards the whole model whose blocks got it,
+    `fills` that the callee puts a default of its own in the place of None.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Omission:
     slot: Slot | None
     siblings: tuple[str, ...]
     guarded: bool = False
+    fills: bool = False
     root: bool = False
 
 

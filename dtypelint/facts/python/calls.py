@@ -113,6 +113,7 @@ class Omissions:
                 slot=place,
                 siblings=self._siblings(call),
                 guarded=self._guarded(name, stmt, function),
+                fills=_fills(callee, name),
             )
 
     def _positional(self, call: ast.Call, callee: Scope) -> Iterator[str]:
@@ -162,7 +163,7 @@ class Omissions:
             for k in call.keywords
             if k.arg
             and isinstance(k.value, ast.Name | ast.Attribute)
-            and self.module.tree.source(k.value).endswith(k.arg)
+            and self.module.tree.source(k.value).rpartition(".")[2] == k.arg
         )
 
     def _guarded(self, name: str, stmt: ast.stmt, function: Scope) -> bool:
@@ -184,6 +185,17 @@ def _is_plain(call: ast.Call, name: str) -> bool:
     """Whether a call leaves out a keyword for sure."""
     spread = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
     return not spread and _keyword(call, name) is None
+
+
+def _fills(callee: Scope, name: str) -> bool:
+    """Whether a function puts a default of its own in the place of None."""
+    for node in (n for stmt in statements(callee.body) for n in expressions(stmt)):
+        match node:
+            case ast.Compare(left=ast.Name(id=held), ops=[ast.Is() | ast.IsNot()]) if held == name:
+                return True
+            case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=held), *_]) if held == name:
+                return True
+    return False
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -153,7 +153,9 @@ class Unreads:
             chosen = next((b for b in bindings if self._is_worked_out(b)), None)
             if chosen is not None and isinstance(chosen.node, ast.stmt):
                 span = self.module.tree.span(chosen.node)
-                yield Unread(name, Declaration.LOCAL, span, function.name, Proof.READERS)
+                # a bare alias is a leftover: the setting itself may well be read elsewhere
+                alias = isinstance(chosen.value, ast.Name | ast.Attribute)
+                yield Unread(name, Declaration.LOCAL, span, function.name, Proof.NONE if alias else Proof.READERS)
 
     def _is_worked_out(self, binding: Binding) -> bool:
         """Whether a setting decides about the value of a local."""
