@@ -110,6 +110,9 @@ class Readable:
         if name.startswith("_") and hop != 3:
             # private to another object
             return
+        if hop != 3 and all(f.is_property for f in fields):
+            # another object works it out: nobody wrote it there
+            return
         if _is_mapping(fields):
             return
         classes = [c for f in fields for c in self.names.field_classes(f)]

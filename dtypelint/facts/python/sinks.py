@@ -366,7 +366,8 @@ class Sinks:
             target = stmt.targets[0]
             if isinstance(target, ast.Name) and scope.is_function:
                 state = flow(scope)
-                made = [b for b in state.bindings.get(target.id, ()) if b.node is stmt]
+                # a name that is given anew and used then stands for this object too: nothing is lost with it
+                made = state.bindings.get(target.id, ())
                 return target.id in state.captured or target.id in state.outer or any(state.uses.get(b) for b in made)
             if isinstance(target, ast.Attribute) and target.attr.startswith("_") and scope.owner is not None:
                 # private to its class: who reads it stands in this module, or in a subclass that mentions it
