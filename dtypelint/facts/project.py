@@ -18,7 +18,9 @@ from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.mutations import Mutations
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.offers import Offers
+from dtypelint.facts.python.options import Options
 from dtypelint.facts.python.overwritten import Overwrites
+from dtypelint.facts.python.presets import Presets
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
@@ -89,6 +91,8 @@ class Project:
             overwrites=tuple(Overwrites(module, self.tracer, self.reach.readable).find()),
             omissions=tuple(Omissions(module, self.names, self.tracer, self.reach.readable).find()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
+            options=tuple(Options(module, self.names, self.tracer).find()),
+            presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )
         return found if found == Facts(path) else replace(found, imports=sinks.imports)
 

@@ -1,0 +1,86 @@
+"""The command-line options of a module that say something about a precision."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from dtypelint.facts import Argument, Option, Role
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.scope import Bound, Scope
+from dtypelint.facts.python.trace import Tracer
+
+_NEGATIONS = ("no_", "disable_", "without_", "skip_", "not_")
+# switches of mixed precision whose names hold no dtype
+_SWITCHES = frozenset({"amp", "use_amp", "enable_amp", "mixed_precision", "use_mixed_precision", "autocast", "tf32"})
+
+
+class Options:
+    """Finds the options of one module."""
+
+    def __init__(self, module: Module, names: Names, tracer: Tracer) -> None:
+        self.module = module
+        self.names = names
+        self.tracer = tracer
+
+    def find(self) -> Iterator[Option]:
+        if b"add_argument" not in self.module.tree.data:
+            return
+        calls = list(self._calls())
+        adds = [(node, scope) for name, node, scope in calls if name == "add_argument"]
+        later = {k.arg for name, node, _ in calls if name == "set_defaults" for k in node.keywords}
+        dests = [destination(node) for node, _ in adds]
+        for index, (node, scope) in enumerate(adds):
+            role = self._role(dests[index])
+            if role is not None:
+                others = [d for i, d in enumerate(dests) if i != index]
+                yield self._option(node, scope, role, others, bool({dests[index], None} & later))
+
+    def _calls(self) -> Iterator[tuple[str, ast.Call, Scope]]:
+        for scope in self.module.scopes.values():
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                        yield node.func.attr, node, scope
+
+    def _role(self, name: str) -> Role | None:
+        bare = name
+        for word in _NEGATIONS:
+            bare = bare.removeprefix(word)
+        if self.tracer.roles.flag(bare) or bare in _SWITCHES:
+            return Role.GENERAL
+        return self.tracer.roles.role(bare)
+
+    def _option(self, node: ast.Call, scope: Scope, role: Role, others: list[str], later: bool) -> Option:
+        source, span = self.module.tree.source, self.module.tree.span
+        arguments = tuple(
+            Argument(k.arg, source(k.value), span(k), self.tracer.value(k.value, scope)) for k in node.keywords if k.arg
+        )
+        name = destination(node)
+        return Option(
+            flags=tuple(a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)),
+            dest=name,
+            location=self.module.at(node),
+            arguments=arguments,
+            role=role,
+            rivals=tuple(o for o in others if o == name),
+            set_later=later or any(k.arg is None for k in node.keywords),
+            argparse=self._argparse(),
+        )
+
+    def _argparse(self) -> str:
+        for name, bindings in self.module.bindings.items():
+            if any(b.kind is Bound.IMPORT and b.target == "argparse" for b in bindings):
+                return name
+        return ""
+
+
+def destination(node: ast.Call) -> str:
+    """The attribute that an option is stored in."""
+    for keyword in node.keywords:
+        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+            return str(keyword.value.value)
+    spelled = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    long = next((s for s in spelled if s.startswith("--")), spelled[0] if spelled else "")
+    return long.lstrip("-").replace("-", "_")
