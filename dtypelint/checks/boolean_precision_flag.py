@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Argument, Facts, Option
+from dtypelint.facts import Argument, Facts
+from dtypelint.facts.given import Option
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Safety
 
 _ALLOWED = frozenset({"type", "action", "default", "help", "dest", "required"})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Action, Event, Facts, Trace
+from dtypelint.facts import Facts
 from dtypelint.facts.loops import chosen, disabled, insert_before, shares
+from dtypelint.facts.steps import Action, Event, Trace
 from dtypelint.finding import Confidence, Fix, Hit, Related, Safety
 
 _STEPS = (Action.SCALED_STEP, Action.STEP)

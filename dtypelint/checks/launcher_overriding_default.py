@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Facts, Preset
+from dtypelint.facts import Facts
+from dtypelint.facts.given import Preset
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Related, Safety
 
 

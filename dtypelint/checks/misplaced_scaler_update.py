@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dtypelint.facts import Action, Branch, Event, Facts, Trace
+from dtypelint.facts import Facts
 from dtypelint.facts.loops import disabled, fix_of, insert_after, remove
+from dtypelint.facts.steps import Action, Branch, Event, Trace
 from dtypelint.finding import Confidence, Hit, Related
 
 _FINITE = re.compile(r"isfinite|isnan|isinf|nonfinite|non_finite|finite\b|inf_or_nan|overflow", re.IGNORECASE)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Action, Event, Facts, Kind, Role, Sink, Trace
+from dtypelint.facts import Facts, Kind, Role, Sink
 from dtypelint.facts.autocast import device
+from dtypelint.facts.steps import Action, Event, Trace
 from dtypelint.finding import Confidence, Hit, Related, Severity
 
 _HALF = "float16"

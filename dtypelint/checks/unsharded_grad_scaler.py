@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dtypelint.facts import Action, Event, Facts, Trace
+from dtypelint.facts import Facts
 from dtypelint.facts.loops import disabled_call
+from dtypelint.facts.steps import Action, Event, Trace
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Related, Safety, Span
 
 _SHARDING = re.compile(r"fsdp|shard|parallel|distributed|strategy|backend|world_size|ddp", re.IGNORECASE)

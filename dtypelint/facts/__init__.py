@@ -15,7 +15,9 @@ from dtypelint.facts.imports import Imports
 if TYPE_CHECKING:
     from dtypelint.facts.arrivals import Omission, Overwrite, Unread
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
+    from dtypelint.facts.given import Comparison, Lookup, Option, Preset
     from dtypelint.facts.recipes import Fallback, LostRecipe
+    from dtypelint.facts.steps import Trace
     from dtypelint.finding import Edit, Location, Span
     from dtypelint.knowledge import Call
 
@@ -335,178 +337,6 @@ class Mutation:
     imports: tuple[Edit, ...] = ()
 
 
-class Action(StrEnum):
-    """What a step of a training loop does."""
-
-    BACKWARD = "backward"
-    UNSCALE = "unscale"
-    CLIP = "clip"
-    STEP = "step"
-    SCALED_STEP = "scaled_step"
-    UPDATE = "update"
-    ZERO_GRAD = "zero_grad"
-    AUTOCAST = "autocast"
-    SCALER = "scaler"
-    SHARD = "shard"
-    OPTIMIZER = "optimizer"
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A test that was passed on the way to an event, in canonical text, and its outcome."""
-
-    text: str
-    holds: bool
-
-    def excludes(self, other: Branch) -> bool:
-        """Whether the two cannot hold in one run: the opposite outcome, or another value of the same thing."""
-        if self.text == other.text:
-            return self.holds is not other.holds
-        left, equal, right = self.text.partition(" == ")
-        there, same, value = other.text.partition(" == ")
-        literal = all(v[:1] in "'\"0123456789" or v.startswith("torch.") for v in (right, value))
-        return bool(equal and same and self.holds and other.holds and left == there and right != value and literal)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A step of a training loop, on its path through branches and loops.
-
-    `subject` is the object that acts and `target` the one that it acts on, both by a name that is the same wherever the
-    object is meant in one trace (`self.scaler`; empty where it cannot be told). `made` is the call that built the subject;
-    `known` says that the subject is what the action needs by more than its name. `scaled_by` names the scaler of a scaled
-    backward, `owner` the object that runs it (`accelerator.backward(loss)`). What a called function does is placed at the
-    call, and `inner` says where it is done. `family` is that of the api that is called; `private` says that nothing outside of the
-    file can reach the subject. `lead` is the text between a statement put before the event's and that one, `end` the
-    offset behind its last line with the comment (None for a compound one), `alone` that nothing else is in its block.
-    """
-
-    action: Action
-    subject: str
-    target: str
-    location: Location
-    statement: Location
-    function: str
-    path: tuple[Branch, ...]
-    loops: tuple[str, ...]
-    text: str
-    subject_text: str
-    target_text: str
-    lead: str
-    made: Location | None = None
-    known: bool = False
-    scaled_by: str = ""
-    owner: str = ""
-    inner: Location | None = None
-    family: str = ""
-    private: bool = False
-    alone: bool = False
-    end: int | None = None
-
-    def meets(self, other: Event) -> bool:
-        """Whether one run can come to both."""
-        return not any(a.excludes(b) for a in self.path for b in other.path)
-
-    def implies(self, other: Event) -> bool:
-        """Whether whoever comes here has passed every test of the other."""
-        return set(other.path) <= set(self.path)
-
-    def sides(self, other: Event) -> bool:
-        """Whether they stand on one path for sure: one of them is reached whenever the other is."""
-        return self.meets(other) and (self.implies(other) or other.implies(self))
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """The events of a function in their order, those of the functions that it calls in their place.
-
-    An unordered trace holds the events of the methods of a class that nothing in the class calls: a framework does.
-    `scales` says that the file names a loss scaler at all.
-    """
-
-    function: str
-    cls: str
-    events: tuple[Event, ...]
-    called: bool = False
-    ordered: bool = True
-    scales: bool = False
-
-    def of(self, *actions: Action) -> tuple[Event, ...]:
-        return tuple(e for e in self.events if e.action in actions)
-
-    def before(self, event: Event, *actions: Action) -> tuple[Event, ...]:
-        """The events of some actions that come before one, nearest first, on paths that meet its own."""
-        at = self.events.index(event)
-        return tuple(e for e in reversed(self.events[:at]) if e.action in actions and e.meets(event))
-
-    def after(self, event: Event, *actions: Action) -> tuple[Event, ...]:
-        """The events of some actions that come after one, nearest first, on paths that meet its own."""
-        at = self.events.index(event)
-        return tuple(e for e in self.events[at + 1 :] if e.action in actions and e.meets(event))
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A command-line option about a precision, as argparse takes it.
-
-    `dest` is the attribute that it is stored in; `arguments` are those of the call by name; `rivals` are the other options
-    of the file with the same attribute; `set_later` says that a default is given to the parser by another call. `argparse`
-    is how the file names that module, empty where it does not.
-    """
-
-    flags: tuple[str, ...]
-    dest: str
-    location: Location
-    arguments: tuple[Argument, ...]
-    role: Role
-    rivals: tuple[str, ...] = ()
-    set_later: bool = False
-    argparse: str = ""
-
-    def get(self, name: str) -> Argument | None:
-        return next((a for a in self.arguments if a.name == name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A default that nobody asked for, handed to a constructor that would else ask its launcher.
-
-    `read` is the expression that hands it over at `location`, `default` its text at `written` in the declaration at
-    `declared`; `alone` says that nothing else in the project reads the setting, `optional` that None is a value for it.
-    """
-
-    api: Call
-    argument: str
-    read: str
-    location: Location
-    default: str
-    written: Location
-    declared: Location
-    kind: str
-    alone: bool = False
-    optional: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of a string with a `torch.dtype`, which are never equal.
-
-    `text` is the side that has its kind by the evidence `why`, `is_text` that it is the string; `literals` are the spans
-    and texts of the strings on the other side as dtypes of torch, `converted` is `text` as a dtype by the file's own means.
-    """
-
-    span: Span
-    operator: str
-    text: str
-    text_span: Span
-    is_text: bool
-    other: str
-    why: str
-    evidence: Location
-    literals: tuple[tuple[Span, str], ...] = ()
-    converted: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that the checks know about one file."""
@@ -528,6 +358,8 @@ class Facts:
     overwrites: tuple[Overwrite, ...] = ()
     options: tuple[Option, ...] = ()
     presets: tuple[Preset, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

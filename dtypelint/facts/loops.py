@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dtypelint.facts import Branch, Event, Facts, Kind
+from dtypelint.facts import Facts, Kind
+from dtypelint.facts.steps import Branch, Event
 from dtypelint.finding import Edit, Fix, Location, Safety, Span
 
 _PRECISION = re.compile(

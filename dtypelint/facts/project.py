@@ -12,8 +12,10 @@ from dtypelint.facts.config.tree import Tree, Written
 from dtypelint.facts.python.arguments import Arguments
 from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
+from dtypelint.facts.python.comparisons import Comparisons
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
+from dtypelint.facts.python.lookups import Lookups
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.mutations import Mutations
 from dtypelint.facts.python.names import Names
@@ -92,6 +94,8 @@ class Project:
             omissions=tuple(Omissions(module, self.names, self.tracer, self.reach.readable).find()),
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
             options=tuple(Options(module, self.names, self.tracer).find()),
+            comparisons=tuple(Comparisons(module, self.names, self.tracer).find()),
+            lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
             presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )
         return found if found == Facts(path) else replace(found, imports=sinks.imports)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dtypelint.facts import Action
+from dtypelint.facts.steps import Action
 from dtypelint.smoke import constructors
 from dtypelint.smoke.plans import Attempt, Look, Plan
 from dtypelint.smoke.records import Reason
@@ -14,8 +14,8 @@ from dtypelint.source import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dtypelint.facts import Event, Trace
     from dtypelint.facts.project import Project
+    from dtypelint.facts.steps import Event, Trace
     from dtypelint.finding import Finding, Span
     from dtypelint.smoke.sites import Sites
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dtypelint.facts import Action, Event, Trace
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.holders import Holders
 from dtypelint.facts.python.lines import alone, end, lead
@@ -16,6 +15,7 @@ from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.steps import Action, Event, Trace
 from dtypelint.finding import Location
 
 _DEPTH = 4

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dtypelint.facts import Branch
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.steps import Branch
 
 _DEPTH = 6
 _PURE = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Attribute, ast.Name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from dtypelint.facts import Argument, Option, Role
+from dtypelint.facts import Argument, Role
+from dtypelint.facts.given import Option
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Bound, Scope

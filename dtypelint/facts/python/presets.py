@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from dtypelint.facts import Preset
+from dtypelint.facts.given import Preset
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.options import destination
