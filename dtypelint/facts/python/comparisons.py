@@ -106,7 +106,8 @@ class Comparisons:
         parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
         found = []
         for part in parts:
-            dtype = self.tracer.roles.dtype(part.value) if isinstance(part, ast.Constant) else None
+            text = part.value if isinstance(part, ast.Constant) else None
+            dtype = self.tracer.roles.dtype(text) if isinstance(text, str) else None
             if dtype is None or "torch" not in self.module.bindings:
                 return
             found.append((self.module.tree.span(part), f"torch.{dtype}"))

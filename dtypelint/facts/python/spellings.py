@@ -74,7 +74,8 @@ class Spellings:
             return _same([self._field(f, depth) for f in fields])
         if attr == "dtype":
             thing = self.kinds.of(base, stmt, scope)
-            return Spelled(Form.DTYPE, f"the dtype of a tensor: {thing.why}", at) if thing and thing.is_tensor else None
+            if thing is not None and thing.is_tensor:
+                return Spelled(Form.DTYPE, f"the dtype of a tensor: {thing.why}", at)
         return self._option(attr, base, scope)
 
     def _field(self, field: Field, depth: int) -> Spelled | None:
@@ -151,8 +152,8 @@ class Spellings:
         at = scope.module.at(node)
         match node:
             case ast.Constant(value=str(text)):
-                plain = {"str": Form.STRING, "torch.dtype": Form.DTYPE}.get(text)
-                return Spelled(plain, f"annotated as `{text}`", at) if plain is not None else None
+                form = {"str": Form.STRING, "torch.dtype": Form.DTYPE}.get(text)
+                return Spelled(form, f"annotated as `{text}`", at) if form is not None else None
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
                 return _same([self._annotated(p, scope) for p in (left, right) if ast.unparse(p) != "None"])
             case ast.Subscript(value=base, slice=index):
@@ -161,8 +162,8 @@ class Spellings:
                 if paths & {"typing.Optional", "typing.Union"}:
                     return _same([self._annotated(p, scope) for p in parts if ast.unparse(p) != "None"])
                 if paths & {"typing.Literal", "typing_extensions.Literal"}:
-                    text = all(isinstance(p, ast.Constant) and isinstance(p.value, str | None) for p in parts)
-                    return Spelled(Form.STRING, f"annotated as `{ast.unparse(node)}`", at) if text else None
+                    plain = all(isinstance(p, ast.Constant) and isinstance(p.value, str | None) for p in parts)
+                    return Spelled(Form.STRING, f"annotated as `{ast.unparse(node)}`", at) if plain else None
             case ast.Name() | ast.Attribute():
                 found = set(self.names.paths(node, scope))
                 if found == {"builtins.str"}:
