@@ -24,7 +24,19 @@ CONVERTER = "converter"
 HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
 EXTRA = frozenset(
     {
-        *("behaves", "choices", "default_dtype", "device", "does", "flags", "grad", "ignores", "method", "module"),
+        *(
+            "behaves",
+            "choices",
+            "default_dtype",
+            "device",
+            "does",
+            "flags",
+            "grad",
+            "ignores",
+            "live",
+            "method",
+            "module",
+        ),
         *("policy", "policy_dict", "required", "settings", "switch", "unset"),
     }
 )

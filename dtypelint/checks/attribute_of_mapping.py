@@ -23,7 +23,8 @@ def check(facts: Facts) -> Iterator[Hit]:
 
 def _instead(lookup: Lookup) -> str:
     if lookup.function == "hasattr":
-        return f"({lookup.key} in {lookup.receiver})"
+        text = f"{lookup.key} in {lookup.receiver}"
+        return f"({text})" if lookup.joined else text
     if lookup.default is None:
         return f"{lookup.receiver}[{lookup.key}]"
     return f"{lookup.receiver}.get({lookup.key}, {lookup.default})"

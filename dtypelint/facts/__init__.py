@@ -15,7 +15,7 @@ from dtypelint.facts.imports import Imports
 if TYPE_CHECKING:
     from dtypelint.facts.arrivals import Omission, Overwrite, Unread
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
-    from dtypelint.facts.given import Comparison, Lookup, Option, Preset
+    from dtypelint.facts.given import Comparison, Lookup, Option, Preset, Switch
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.facts.steps import Trace
     from dtypelint.finding import Edit, Location, Span
@@ -360,6 +360,7 @@ class Facts:
     presets: tuple[Preset, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    switches: tuple[Switch, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

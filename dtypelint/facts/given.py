@@ -57,7 +57,8 @@ class Preset:
 class Lookup:
     """`getattr` or `hasattr` of a precision on something that is a mapping by its evidence: keys are no attributes.
 
-    `key` is the text of the name with its quotes, `default` that of the third argument (None without one).
+    `key` is the text of the name with its quotes, `default` that of the third argument (None without one);
+    `joined` says that an operator stands beside the call.
     """
 
     span: Span
@@ -67,6 +68,7 @@ class Lookup:
     default: str | None
     evidence: str
     evidence_location: Location
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +89,19 @@ class Comparison:
     evidence: Location
     literals: tuple[tuple[Span, str], ...] = ()
     converted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """An assignment that changes nothing: to a name that nobody reads, or of a cast back into the tensor that it came from.
+
+    `target` is what is assigned and `live` the text of the switch that works, empty for a tensor; `already` is where that
+    one is set in the same function.
+    """
+
+    span: Span
+    target: str
+    target_span: Span
+    live: str = ""
+    value: str = ""
+    already: Location | None = None

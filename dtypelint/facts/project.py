@@ -27,6 +27,7 @@ from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
 from dtypelint.facts.python.sinks import Sinks
+from dtypelint.facts.python.switches import Switches
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.roles import Roles
@@ -95,6 +96,7 @@ class Project:
             unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
             options=tuple(Options(module, self.names, self.tracer).find()),
             comparisons=tuple(Comparisons(module, self.names, self.tracer).find()),
+            switches=tuple(Switches(module, self.names, self.tracer, self.knowledge.by_path).find()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
             presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )

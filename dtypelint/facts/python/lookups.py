@@ -30,6 +30,9 @@ _MAKERS = frozenset(
     ]
 )
 
+# what binds at least as tightly as `in`
+_TIGHT = (ast.Compare, ast.BinOp, ast.Attribute, ast.Subscript)
+
 # why, where, and the module that says so by an annotation
 Evidence = tuple[str, Location, Module | None]
 
@@ -57,13 +60,23 @@ class Lookups:
                             if evidence is None or self._belied(receiver, evidence):
                                 continue
                             if not self._tested(receiver, stmt, scope):
-                                yield self._lookup(node, name, receiver, word, rest, evidence)
+                                joined = any(
+                                    node in ast.iter_child_nodes(e) for e in expressions(stmt) if isinstance(e, _TIGHT)
+                                )
+                                yield self._lookup(node, name, receiver, word, rest, evidence, joined)
 
     def _speaks(self, key: str) -> bool:
         return self.roles.role(key) is not None or self.roles.flag(key) is not None
 
     def _lookup(
-        self, node: ast.Call, name: str, receiver: ast.expr, word: ast.expr, rest: list[ast.expr], evidence: Evidence
+        self,
+        node: ast.Call,
+        name: str,
+        receiver: ast.expr,
+        word: ast.expr,
+        rest: list[ast.expr],
+        evidence: Evidence,
+        joined: bool,
     ) -> Lookup:
         source = self.module.tree.source
         return Lookup(
@@ -74,6 +87,7 @@ class Lookups:
             source(rest[0]) if rest else None,
             evidence[0],
             evidence[1],
+            joined,
         )
 
     def _belied(self, receiver: ast.expr, evidence: Evidence) -> bool:
