@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from dtypelint.facts import Cast, Kind, Target
+from dtypelint.facts import Cast, Form, Kind, Target
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.module import Module, expressions
@@ -170,8 +170,9 @@ class Casts:
             return False
         for argument in (*call.args, *(k.value for k in call.keywords)):
             value = self.tracer.value(argument, scope)
-            if any(o.kind in (Kind.DTYPE, Kind.DERIVED) or o.role is not None for o in value.origins):
-                return False
+            for origin in value.origins:
+                if origin.kind in (Kind.DTYPE, Kind.DERIVED) or origin.role is not None or origin.form is Form.DTYPE:
+                    return False
             if "dtype" in ast.unparse(argument) or self.kinds.of(argument, stmt, scope) is not None:
                 return False
         return True

@@ -17,7 +17,7 @@ from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.things import NOTHING, Sort, Thing, join, many, mapping, pair
 from dtypelint.facts.python.trace import Tracer
 
-_STEPS = 300
+_STEPS = 150
 _LIBRARIES = frozenset({"torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"})
 # functions of torch that may return a module
 _OTHERS = frozenset({"load", "compile"})
