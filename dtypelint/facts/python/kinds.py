@@ -31,6 +31,7 @@ _METHODS = frozenset(
 )
 _NOT_TENSORS = frozenset({"storage", "typed_storage", "untyped_storage", "numpy", "tolist", "item", "size", "dim"})
 _VIEWS = frozenset({"grad", "T", "mT", "H", "mH", "real", "imag"})
+_ARITHMETIC = (ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 # layers of torch that give a tensor and keep their parameters in `weight` and `bias`
 _LAYERS = frozenset({"Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LayerNorm", "RMSNorm", "GroupNorm"})
 _SAME_ELEMENTS = frozenset(
@@ -112,7 +113,8 @@ class Kinds:
                 return None
             case ast.BinOp(left=left, right=right):
                 sides = [side for side in (derived(left), derived(right)) if side is not None]
-                return next((side for side in sides if side.is_tensor), sides[0] if sides else None)
+                known = next((side for side in sides if side.is_tensor), sides[0] if sides else None)
+                return known or self._computed(node, scope)
             case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=inner):
                 return derived(inner)
             case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() | ast.Eq() | ast.NotEq()]):
@@ -134,6 +136,14 @@ class Kinds:
             case ast.DictComp(value=value):
                 return mapping(of(value))
         return None
+
+    def _computed(self, node: ast.BinOp, scope: Scope) -> Thing | None:
+        """The result of arithmetic: a module has no operators, and what has them and a `to` is a tensor."""
+        own = isinstance(node.op, _ARITHMETIC) and not any(
+            (isinstance(side, ast.Constant) and isinstance(side.value, str)) or self.names.classes(side, scope)
+            for side in (node.left, node.right)
+        )
+        return Thing(Sort.TENSOR, "the result of arithmetic", scope.module.at(node)) if own else None
 
     def _subscript(self, base: Thing | None, index: ast.expr) -> Thing | None:
         match (base.sort, index) if base is not None else None:
