@@ -144,7 +144,8 @@ class Setting:
     `constants` are the dtypes that it can be, where they are all written down (empty: unknown);
     `hop` counts as DESIGN 4 does; `hops` lead from the declaration to the sink; `used` says that the sink already takes it,
     `tested` that its `enabled` or a test on the way to it asks whether it is set, `dead` that nothing reads it,
-    `resolved` that its declaration was found and not only a place that reads it.
+    `resolved` that its declaration was found and not only a place that reads it. `stored` are the edits after which `text`
+    can be read where a local of another method cannot, `unkept` says why there are none.
     """
 
     name: str
@@ -162,6 +163,8 @@ class Setting:
     tested: bool = False
     dead: bool = False
     resolved: bool = True
+    stored: tuple[Edit, ...] = ()
+    unkept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtypelint.facts import Argument, Form, Kind, Role, Setting, Sink, asks_for_one
-from dtypelint.facts.edits import add_arguments, compared, in_torch, is_dtype, joined, replace_value, rival
+from dtypelint.facts.edits import add_arguments, compared, in_torch, is_dtype, is_given, joined, replace_value, rival
 from dtypelint.finding import Edit, Fix, Safety
 
 _ROLES = (Role.AUTOCAST, Role.PARAM, Role.GENERAL)
@@ -50,26 +50,39 @@ def follows(sink: Sink, settings: list[Setting]) -> bool:
 
 def autocast_fix(sink: Sink, argument: Argument | None, found: list[Setting]) -> tuple[Fix | None, str | None]:
     """Take the dtype from the nearest setting; autocast is off where it says float32."""
-    best = found[0]
-    withheld = rival(best, found)
+    best = _usable(found)
+    withheld = rival(best, found, Role.AUTOCAST, Role.PARAM)
     if withheld:
         return None, withheld
-    if best.hop == 5:
-        return None, f"`{best.read}` is a {best.kind}: keep it on the object there and use it here"
+    if best.unkept:
+        return None, f"`{best.read}` is a {best.kind}: {best.unkept}"
     if best.text is None or (best.form in (Form.STRING, Form.FLAG) and best.text == best.read):
         return None, f"no way is known to turn `{best.read}` into a dtype here"
     old = argument.value.hardcoded if argument is not None else None
-    if best.optional and old is None:
+    optional = best.optional and not is_given(sink, best)
+    if optional and old is None:
         return None, f"`{best.read}` may be None"
     named = in_torch(sink, "float32", *([old] if old else []))
     if named is None:
         return None, "`torch` is the name of something else here"
     names, imported = named
-    text = f"{best.text} or {names[old]}" if best.optional and old else best.text
+    text = f"{best.text} or {names[old]}" if optional and old else best.text
     edits = _edits(sink, argument, text, compared(best.text, names["float32"]))
     if edits is None:
         return None, "the arguments are not written in this call"
-    return _graded(sink, best, (*imported, *edits)), None
+    return _graded(sink, best, (*imported, *edits, *best.stored)), None
+
+
+def _usable(found: list[Setting]) -> Setting:
+    """The setting to follow: the best one, a local that holds it already, or one that is as near and can be read as a dtype."""
+    best = found[0]
+    for other in found:
+        holds = any(place == best.declared for place, _ in other.hops)
+        if other.hop == 1 and other.text is not None and (other.dead or holds):
+            return other
+    if best.text is None:
+        return next((other for other in found if other.text is not None and other.hop <= max(best.hop, 5)), best)
+    return best
 
 
 def _edits(sink: Sink, argument: Argument | None, text: str, test: str) -> tuple[Edit, ...] | None:
@@ -98,4 +111,10 @@ def _graded(sink: Sink, best: Setting, edits: tuple[Edit, ...]) -> Fix:
         doubts.append(f"`{best.read}` must be a dtype")
     if sink.around.scaler is None and "float16" in (best.constants or ("float16",)):
         doubts.append("float16 needs a gradient scaler and may converge worse")
-    return Fix("; ".join([f"follow `{best.read}`", *doubts]), Safety.UNSAFE if doubts else Safety.SAFE, edits)
+    return Fix(
+        "; ".join([f"follow `{best.read}`{_kept(best)}", *doubts]), Safety.UNSAFE if doubts else Safety.SAFE, edits
+    )
+
+
+def _kept(setting: Setting) -> str:
+    return f", kept as `{setting.text}`" if setting.stored else ""

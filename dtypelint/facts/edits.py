@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from dtypelint.facts import Argument, Cast, Form, Setting, Sink, Target
+from dtypelint.facts import Argument, Cast, Form, Role, Setting, Sink, Target
 from dtypelint.finding import Edit, Fix, Location, Related, Safety, Span
 
 _LOOSE = re.compile(r"\b(?:if|else|or|lambda|:=)\b")
@@ -47,10 +47,11 @@ def in_torch(sink: Sink, *names: str) -> tuple[dict[str, str], tuple[Edit, ...]]
     return called, tuple(edits)
 
 
-def rival(best: Setting, found: Iterable[Setting]) -> str | None:
-    """Why a fix cannot choose: another setting that is as near and means as much."""
+def rival(best: Setting, found: Iterable[Setting], *roles: Role) -> str | None:
+    """Why a fix cannot choose: another setting that is as near and means as much; `roles` mean the same."""
+    same = roles if best.role in roles else (best.role,)
     for other in found:
-        if other.role is best.role and other.hop == best.hop and other.name != best.name:
+        if other.role in same and other.hop == best.hop and other.name != best.name:
             return f"`{best.read}` and `{other.read}` are both in reach"
     return None
 
@@ -64,14 +65,17 @@ def field_fix(
         return None, withheld
     if best.form is Form.FLAG:
         return None, f"`{best.read}` is a flag, not a dtype"
+    if best.unkept:
+        return None, f"`{best.read}` is a {best.kind}: {best.unkept}"
     if best.text is None or (best.form is Form.STRING and best.text == best.read):
         return None, f"no way is known to turn `{best.read}` into a dtype here"
     edit = make(best.text)
     if edit is None:
         return None, "the arguments are not written in this call"
+    edits = (edit, *best.stored)
     if is_dtype(sink, best):
-        return Fix(description.format(best.text), Safety.SAFE, (edit,)), None
-    return Fix(f"{description.format(best.text)}; it must be a dtype", Safety.UNSAFE, (edit,)), None
+        return Fix(description.format(best.text), Safety.SAFE, edits), None
+    return Fix(f"{description.format(best.text)}; it must be a dtype", Safety.UNSAFE, edits), None
 
 
 def literal_fix(
@@ -90,9 +94,25 @@ def literal_fix(
 
 def is_dtype(sink: Sink, setting: Setting) -> bool:
     """Whether what a setting is read as is known to be a dtype: by its type, a conversion, or a sibling that is passed like it."""
-    if setting.form is Form.DTYPE or setting.constants or setting.text != setting.read:
+    if setting.form is Form.DTYPE or setting.constants or (setting.text != setting.read and not setting.stored):
         return True
     return any(argument.value.settings for argument in sink.arguments if argument.name in sink.api.roles)
+
+
+def is_given(sink: Sink, setting: Setting) -> bool:
+    """Whether a test on the way to a sink says that a setting is not None."""
+    names = {setting.read, setting.text}
+    for condition in sink.around.conditions:
+        parts = condition.text.split(" and " if condition.holds else " or ")
+        for part in parts:
+            left, _, right = part.strip().partition(" is ")
+            if condition.holds and (part.strip() in names or (left in names and right == "not None")):
+                return True
+            if not condition.holds and (
+                part.strip() in {f"not {name}" for name in names} or (left in names and right == "None")
+            ):
+                return True
+    return False
 
 
 def joined(one: str, other: str) -> str:

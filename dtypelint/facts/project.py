@@ -65,7 +65,7 @@ class Project:
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
         self.reads = Reads(self.names)
-        self._offers = Offers(self.names, self.tracer)
+        self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
         self._modules: dict[str, Module | None] = {}

@@ -60,7 +60,7 @@ class Readable:
 
     def named(self, name: str, bindings: tuple[Binding, ...], hop: int) -> Iterator[Setting]:
         role = self.role(name)
-        if role is None:
+        if role is None or any(self._is_policy(b) for b in bindings):
             return
         first = bindings[0]
         if all(b.kind is Bound.PARAMETER for b in bindings):
@@ -81,6 +81,13 @@ class Readable:
                 )
                 optional = any(leaf.kind is Kind.NONE for leaf in leaves)
                 yield Setting(name, role, form, name, name, at(first), "local", hop, optional, hops=hops[:1], dead=dead)
+
+    def _is_policy(self, binding: Binding) -> bool:
+        """Whether a local holds a policy, which is made of settings and is none."""
+        value = binding.value
+        paths = self.names.paths(value.func, binding.scope) if isinstance(value, ast.Call) else ()
+        calls = (self.tracer.calls.get(path) for path in paths)
+        return any(call is not None and call.kind == "policy" for call in calls)
 
     def is_dead(self, name: str, bindings: tuple[Binding, ...]) -> bool:
         """Whether nothing reads a local."""
@@ -120,8 +127,9 @@ class Readable:
             return
         first = next((f for f in fields if f.in_body), fields[0])
         values = [f.value for f in fields if f.value is not None]
-        if values and not first.in_body and not any(self.is_setting(f) for f in fields if f.value is not None):
-            return
+        if values and not first.in_body and not self._is_several(fields):
+            if not any(self.is_setting(f) for f in fields if f.value is not None):
+                return
         text = f"{base}.{name}"
         optional = any(self.may_be_none(f.annotation, f.value) for f in fields)
         form = self.form(name, first.annotation, first.value if first.in_body else None)
@@ -157,6 +165,12 @@ class Readable:
         values = (f.value for several in self.names.own_fields(cls).values() for f in several if self.is_enum(cls))
         texts = (v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str))
         return tuple(d for text in texts if (d := self.tracer.roles.dtype(text)) is not None)
+
+    def _is_several(self, fields: list[Field]) -> bool:
+        """Whether an attribute is one dtype or another: something chose between the assignments."""
+        traced = [self.tracer.trace(f.value, f.scope) for f in fields if f.value is not None]
+        leaves = [leaf for each in traced for leaf in each.leaves]
+        return len({leaf.text for leaf in leaves}) > 1 and all(leaf.kind is Kind.DTYPE for leaf in leaves)
 
     def is_setting(self, field: Field) -> bool:
         """Whether an attribute holds something that a user chose, and not a literal or another tensor's dtype."""

@@ -186,7 +186,7 @@ class Sinks:
         tests = [*(o for c in around.conditions for o in c.origins), *_enabled(arguments)]
         asked = {o.text for o in tests if o.kind is Kind.SETTING}
         reach = tuple(replace(s, tested=True) if s.read in asked else s for s in reach)
-        reach = tuple(self.offers.complete(s, stmt, scope) for s in reach)
+        reach = self.offers.all(reach, api, arguments, stmt, scope)
         parent = _use(node, stmt)
         return Sink(
             api=api,
