@@ -19,6 +19,7 @@ from dtypelint.knowledge import Rule
 from dtypelint.languages import Language
 from dtypelint.reports import data, github, junit, markdown, table, text
 from dtypelint.reports.escape import columns, visible, width
+from dtypelint.reports.escape import width as columns_of
 from dtypelint.reports.surroundings import Surroundings, base
 
 PLAIN = Finding(
@@ -150,6 +151,60 @@ def strip(painted: str) -> str:
     from rich.text import Text
 
     return Text.from_ansi(painted).plain
+
+
+def lines_at(width: int, report: Report = REPORT, *, color: bool = False) -> list[str]:
+    shown = text.render(report, color=color, summary=True, width=width)
+    return (strip(shown) if color else shown).splitlines()
+
+
+def test_a_narrow_terminal() -> None:
+    report = Report((replace(FULL, message="`reduce_dtype` is left out although the settings have it"),), 1)
+    assert lines_at(40, report) == [
+        "pkg/shard.py:9:12: error[DTL101]",
+        "  `reduce_dtype` is left out although",
+        "  the settings have it",
+        "     |",
+        "   9 |     return Policy(",
+        "     |            ^^^^^^^",
+        "  10 |         param_dtype=x,",
+        "     |         ^^^^^^^^^^^^^^",
+        "  11 |     )",
+        "     |     ^",
+        "     |",
+        "     = config.py:104:5: `reduce_dtype`",
+        "       declared here",
+        ' 104 |     reduce_dtype: str = "fp...',
+        "     |     ------------",
+        "     |",
+        "     = gone.py:1:1: read here",
+        "     = help: pass `reduce_dtype=x` (safe",
+        "       fix)",
+        "     = rule: dropped-policy-dtype,",
+        "       dtypelint explain DTL101",
+        "",
+        "1 error in 1 file; fixable: 1 safe",
+    ]
+
+
+@given(st.integers(36, 200), st.text(alphabet="ab `名.:", max_size=120))
+def test_no_line_is_wider_than_the_terminal(width: int, message: str) -> None:
+    long = max((sum(map(columns_of, word)) for word in message.split()), default=0)
+    report = Report((replace(FULL, message=message, source="x" * 300, position=Position("a.py", 1, 200, 1, 290)),), 1)
+    for line in lines_at(width, report):
+        assert sum(map(columns_of, line)) <= max(width, long + 2)
+    assert [line.split() for line in lines_at(width, report, color=True)] == [
+        line.split() for line in lines_at(width, report)
+    ]
+    joined = " ".join(lines_at(width, report)).split()
+    assert [word for word in message.split() if word not in joined] == []
+
+
+def test_the_address_of_a_rule_is_a_link_on_a_terminal() -> None:
+    shown = text.render(REPORT, color=True, summary=False, width=80)
+    assert "\x1b]8;" in shown
+    assert "https://example.org/unentered-autocast.md" in shown
+    assert not any("https://" in line for line in lines_at(80, color=True))
 
 
 def carets(source: str, column: int, end: int) -> tuple[str, str]:

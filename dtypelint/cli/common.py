@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,6 +164,11 @@ def options(values: dict[str, Any], *, stdin: bool) -> Options:
         prefilter=not values["no_prefilter"],
         stdin=(filename, sys.stdin.buffer.read()) if stdin else None,
     )
+
+
+def width() -> int | None:
+    """The columns of the terminal that the output goes to, if it is one."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def color(no_color: bool) -> bool:

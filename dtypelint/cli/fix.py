@@ -195,7 +195,7 @@ def _outcome(report: Report, result: Result, unwritten: Mapping[str, str], *, un
     fixed = [finding for finding in result.fixed if finding.position.path not in unwritten]
     changes = [change for change in result.changes if change.path not in unwritten]
     lines = "".join(f"{_line(finding, f'fixed[{finding.code}]')}\n" for finding in fixed)
-    remaining = text.render(report, color=colored, summary=False)
+    remaining = text.render(report, color=colored, summary=False, width=common.width())
     gap = "\n" if lines and remaining else ""
     return lines + gap + remaining + _summary(report, fixed, changes, unsafe=unsafe)
 

@@ -125,11 +125,11 @@ def _printed(report: Report, values: dict[str, Any], around: Surroundings | None
         from dtypelint.reports import text
 
         return text.statistics(report, color=colored, summary=not values["quiet"])
-    return _human(report, values["output"], colored=colored, summary=not values["quiet"])
+    return _human(report, values["output"], colored=colored, summary=not values["quiet"], width=common.width())
 
 
-def _human(report: Report, name: str, *, summary: bool, colored: bool = False) -> str:
+def _human(report: Report, name: str, *, summary: bool, colored: bool = False, width: int | None = None) -> str:
     from dtypelint.reports import text
 
     render = text.concise if name == "concise" else text.render
-    return render(report, color=colored, summary=summary)
+    return render(report, color=colored, summary=summary, width=width)

@@ -25,8 +25,8 @@ def gutter(size: int, text: str = "", sign: str = "|") -> Line:
     return [(f"{text:>{size}} {sign}", FRAME)]
 
 
-def snippet(source: str, position: Position, size: int, mark: str, style: str) -> Iterator[Line]:
-    """The lines of a span, each underlined where the span covers it; a long span loses its middle."""
+def snippet(source: str, position: Position, size: int, mark: str, style: str, room: int = LONG) -> Iterator[Line]:
+    """The lines of a span, each underlined where the span covers it; a long span loses its middle, a long line its ends."""
     lines = source.split("\n")
     last = position.end_line - position.line
     kept = range(last + 1) if last < MOST else [*range(MOST - 2), last]
@@ -43,17 +43,19 @@ def snippet(source: str, position: Position, size: int, mark: str, style: str) -
         stop = position.end_column - 1 if index == last else len(text.rstrip())
         if last == 0:
             stop = max(stop, start + 1)
-        yield from _marked(text, start, stop, size, str(position.line + index), mark, style)
+        yield from _marked(text, start, stop, size, str(position.line + index), mark, style, room)
     if before != last:
         yield [(f"{'...':>{size}}", FRAME)]
 
 
-def _marked(text: str, start: int, stop: int, size: int, number: str, mark: str, style: str) -> Iterator[Line]:
-    first = max(0, start - BEFORE) if len(text) > LONG else 0
-    cut = text[first : first + LONG]
+def _marked(
+    text: str, start: int, stop: int, size: int, number: str, mark: str, style: str, room: int
+) -> Iterator[Line]:
+    first = max(0, start - min(BEFORE, room // 4)) if len(text) > room else 0
+    cut = text[first : first + room]
     shown, starts = columns(cut)
     left = "..." if first else ""
-    right = "..." if first + LONG < len(text) else ""
+    right = "..." if first + room < len(text) else ""
     yield [*gutter(size, number), (f" {left}{shown}{right}".rstrip(), CODE)]
     begin = starts[min(max(start - first, 0), len(cut))]
     end = starts[min(max(stop - first, 0), len(cut))]

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from dtypelint.finding import Safety, Severity
 from dtypelint.reports.escape import visible
-from dtypelint.reports.snippet import Line, gutter, snippet
+from dtypelint.reports.snippet import LONG, Line, gutter, snippet
+from dtypelint.reports.wrap import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dtypelint.finding import Finding, Report
 
+LINK = "link "
+NARROW = 20
+# what stands left and right of a line that is cut, besides its number
+FRAMED = " | ......"
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -26,14 +31,14 @@ STYLES = {
 }
 
 
-def render(report: Report, *, color: bool, summary: bool) -> str:
-    """Every finding with its source lines, and the summary."""
+def render(report: Report, *, color: bool, summary: bool, width: int | None = None) -> str:
+    """Every finding with its source lines, and the summary; for a terminal of a width."""
     lines: list[Line] = []
     for item in report.findings:
-        lines += [*_finding(item), []]
+        lines += [*_finding(item, width), []]
     if summary:
         lines.append([(totals(report), "path")])
-    return paint(lines) if color else plain(lines)
+    return _shown(lines, color, width)
 
 
 def finding(item: Finding) -> str:
@@ -41,12 +46,12 @@ def finding(item: Finding) -> str:
     return plain(_finding(item))
 
 
-def concise(report: Report, *, color: bool, summary: bool) -> str:
-    """One line for each finding, and the summary."""
+def concise(report: Report, *, color: bool, summary: bool, width: int | None = None) -> str:
+    """One line for each finding, and the summary; for a terminal of a width."""
     lines = [_header(item) for item in report.findings]
     if summary:
         lines.append([(totals(report), "path")])
-    return paint(lines) if color else plain(lines)
+    return _shown(lines, color, width)
 
 
 def statistics(report: Report, *, color: bool, summary: bool) -> str:
@@ -66,6 +71,12 @@ def statistics(report: Report, *, color: bool, summary: bool) -> str:
     return paint(lines) if color else plain(lines)
 
 
+def _shown(lines: list[Line], color: bool, width: int | None) -> str:
+    if width is not None:
+        lines = [piece for line in lines for piece in wrapped(line, width)]
+    return paint(lines) if color else plain(lines)
+
+
 def plain(lines: Iterable[Line]) -> str:
     """The lines without styles."""
     return "".join("".join(text for text, _ in line) + "\n" for line in lines)
@@ -79,8 +90,12 @@ def paint(lines: Iterable[Line]) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, highlight=False, soft_wrap=True)
     with console.capture() as capture:
         for line in lines:
-            console.print(Text.assemble(*((text, STYLES.get(style, "")) for text, style in line)))
+            console.print(Text.assemble(*((text, _style(style)) for text, style in line)))
     return capture.get()
+
+
+def _style(name: str) -> str:
+    return name if name.startswith(LINK) else STYLES.get(name, "")
 
 
 def page(text: str) -> str:
@@ -104,31 +119,36 @@ def _header(item: Finding) -> Line:
     ]
 
 
-def _finding(item: Finding) -> Iterator[Line]:
+def _finding(item: Finding, width: int | None = None) -> Iterator[Line]:
     yield _header(item)
     numbers = [item.position.end_line, *(note.position.line for note in item.related)]
     size = max(len(str(number)) for number in numbers) + 1
+    room = LONG if width is None else max(NARROW, width - size - len(FRAMED))
     if item.source:
         yield gutter(size)
-        yield from snippet(item.source, item.position, size, "^", item.severity.value)
+        yield from snippet(item.source, item.position, size, "^", item.severity.value, room)
     yield gutter(size)
     for note in item.related:
         place = note.position
         where = f"{visible(place.file)}:{place.line}:{place.column}"
         yield [*gutter(size, sign="="), (f" {where}", "path"), (f": {visible(note.message)}", "")]
         if note.source:
-            yield from snippet(note.source, place, size, "-", "related")
+            yield from snippet(note.source, place, size, "-", "related", room)
             yield gutter(size)
-    for word, text in _help(item):
-        yield [*gutter(size, sign="="), (f" {word}: ", "help"), (visible(text), "")]
+    for word, text, style in _help(item, terminal=width is not None):
+        yield [*gutter(size, sign="="), (f" {word}: ", "help"), (visible(text), style)]
 
 
-def _help(item: Finding) -> Iterator[tuple[str, str]]:
+def _help(item: Finding, *, terminal: bool) -> Iterator[tuple[str, str, str]]:
+    """Words, text and style of each line of help; a terminal gets the address of the rule as a link."""
     if item.fix:
-        yield "help", f"{item.fix.description} ({item.fix.safety} fix)"
+        yield "help", f"{item.fix.description} ({item.fix.safety} fix)", ""
     if item.fix_withheld:
-        yield "fix withheld", item.fix_withheld
-    yield "rule", f"{item.name}, {item.url}" if item.url else item.name
+        yield "fix withheld", item.fix_withheld, ""
+    if terminal:
+        yield "rule", f"{item.name}, dtypelint explain {item.code}", f"{LINK}{item.url}" if item.url else ""
+    else:
+        yield "rule", f"{item.name}, {item.url}" if item.url else item.name, ""
 
 
 def number(count: int, word: str) -> str:
