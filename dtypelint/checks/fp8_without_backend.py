@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dtypelint.facts import Facts
-from dtypelint.facts.configs import Fp8Request
+from dtypelint.facts.configs import Answer, Fp8Request
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Safety, Severity
+
+UPGRADE = "no key helps there: take accelerate 1.9 or newer"
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     for request in facts.requests:
         broken = [each for each in request.answers if each.is_error or (request.backend and not each.reads_backend)]
         if broken:
-            said = "; ".join(f"{each.library} {each.versions} {each.says}" for each in broken)
+            every = len(broken) == len(request.answers)
+            where = "" if every else " in every targeted release"
             yield Hit(
                 request.span,
-                f"fp8 is not set up as it is written: {said}",
-                Confidence.HIGH,
-                severity=Severity.ERROR,
-                withheld="no key helps there: take accelerate 1.9 or newer",
+                f"fp8 is not set up as it is written{where}: {_said(broken)}",
+                Confidence.HIGH if every else Confidence.MEDIUM,
+                severity=Severity.ERROR if every else Severity.NOTE,
+                withheld=UPGRADE,
             )
         elif not request.backend:
-            yield _hit(request)
+            fix, withheld = _fix(request)
+            yield Hit(
+                request.span,
+                f"fp8 without a backend: {_said(request.answers)}",
+                Confidence.HIGH,
+                severity=Severity.NOTE,
+                fix=fix,
+                withheld=withheld,
+            )
 
 
-def _hit(request: Fp8Request) -> Hit:
-    fix, withheld = _fix(request)
-    said = "; ".join(f"{each.library} {each.versions} {each.says}" for each in request.answers)
-    return Hit(
-        request.span,
-        f"fp8 without a backend: {said}",
-        Confidence.HIGH,
-        severity=Severity.NOTE,
-        fix=fix,
-        withheld=withheld,
-    )
+def _said(answers: Iterable[Answer]) -> str:
+    return "; ".join(f"{each.library} {each.versions} {each.says}" for each in answers)
 
 
 def _fix(request: Fp8Request) -> tuple[Fix | None, str | None]:

@@ -15,6 +15,7 @@ from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.comparisons import Comparisons
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
+from dtypelint.facts.python.loading import Loading
 from dtypelint.facts.python.lookups import Lookups
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.mutations import Mutations
@@ -67,7 +68,8 @@ class Project:
         self.reads = Reads(self.names)
         self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
-        self.tree = Tree(configs, self.files, knowledge, self._ranges, read)
+        loading = Loading(self.names, self._texts, self.module)
+        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading.readers)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -128,6 +130,9 @@ class Project:
             except Unreadable:
                 self._modules[path] = None
         return self._modules[path]
+
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        return ((path, self.read(path) or "") for path in sorted(self.files))
 
     def mentioning(self, word: str) -> Iterator[Module]:
         """The modules in whose text a word occurs."""

@@ -13,7 +13,9 @@ from dtypelint.facts.config import shell
 from dtypelint.facts.config.commands import Commands
 from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.features import Features
+from dtypelint.facts.config.judge import kind_of
 from dtypelint.facts.config.launches import Launches, Run
+from dtypelint.facts.config.own import Own, Readers
 from dtypelint.facts.config.pins import Advisories
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
@@ -53,7 +55,9 @@ class Tree:
         knowledge: Knowledge,
         targets: Targets,
         read: Callable[[str], str | None],
+        readers: Callable[[str], Readers | None],
     ) -> None:
+        self._own = Own(Roles(knowledge.roles), readers)
         self.files = tuple(sorted(files))
         self.code = tuple(sorted(code))
         self.knowledge = knowledge
@@ -75,10 +79,18 @@ class Tree:
         read_as = language(path)
         if read_as in (Language.YAML, Language.JSON):
             keys, requests = self._reader.facts(path, text, self.launches.given(path))
-            return Facts(path, keys=(*keys, *self._commands.recipe(path)), requests=self.open(requests))
+            mine = () if keys or requests else self._own_keys(path)
+            return Facts(path, keys=(*keys, *self._commands.recipe(path), *mine), requests=self.open(requests))
         if read_as is Language.SHELL:
             return self._script(path, text)
         return Facts(path, affected=tuple(self._advisories.affected(path, text)))
+
+    def _own_keys(self, path: str) -> tuple[ConfigKey, ...]:
+        """The keys of a document of no known kind that the code which loads it does not look up."""
+        document = self.launches.document(path)
+        if document is None or kind_of(document, self.knowledge.configs) is not None:
+            return ()
+        return tuple(self._own.keys(path, document))
 
     def text(self, path: str) -> str:
         """The text of a file; empty where it cannot be read."""

@@ -55,6 +55,16 @@ def refuse_depth(text: str) -> None:
         depth = max(0, depth + (1 if match[0] in "[{" else -1))
         if depth > DEEPEST:
             raise Unreadable(text.count("\n", 0, match.start()) + 1, "nested too deeply")
+    indents = [-1]
+    for number, line in enumerate(text.split("\n"), 1):
+        content = line.lstrip(" ")
+        if content and content[0] not in "#\r":
+            indent = len(line) - len(content)
+            while indent <= indents[-1]:
+                indents.pop()
+            indents.append(indent)
+            if len(indents) > DEEPEST:
+                raise Unreadable(number, "nested too deeply")
 
 
 class _Maker:
@@ -79,7 +89,7 @@ class _Maker:
     def node(self, node: Any) -> Node:
         key = id(node)
         if key in self._open:
-            return Scalar(self._span(node), "", Type.UNKNOWN)
+            return Scalar(self._span(node), "…", Type.UNKNOWN)
         if key not in self._made:
             self._open.add(key)
             self._made[key] = self._make(node)

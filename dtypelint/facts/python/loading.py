@@ -1,0 +1,148 @@
+"""Which configuration files the code of a project loads itself, and whether it may read any key of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from dtypelint.facts.config.own import WORD, Known, Readers
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Field, Names, statements
+from dtypelint.facts.python.scope import Scope
+
+LOADS = re.compile(
+    r"\b(?:safe_load|OmegaConf\.load|yaml\.load|json\.loads?|YAML\(|hydra\.main)\b|\bload_yaml|read_yaml"
+)
+FILE = re.compile(r"""["'](?:[\w./-]*/)?([\w.-]+\.(?:ya?ml|json))["']""")
+# what takes keys by whatever name they have
+OPEN_CALLS = frozenset(
+    {
+        *(
+            "setattr",
+            "vars",
+            "instantiate",
+            "structured",
+            "merge",
+            "update",
+            "add_argument",
+            "set_defaults",
+            "parse_dict",
+        ),
+        *(
+            "from_dict",
+            "parse_known_args",
+            "parse_yaml_file",
+            "parse_json_file",
+            "load_state_dict",
+            "locals",
+            "globals",
+        ),
+    }
+)
+PYDANTIC = re.compile(r"pydantic\.|pydantic_settings\.")
+
+
+class Loading:
+    """Reads it out of the code of one project: `texts` gives each Python file with its text, `module` parses one."""
+
+    def __init__(
+        self,
+        names: Names,
+        texts: Callable[[], Iterable[tuple[str, str]]],
+        module: Callable[[str], Module | None],
+    ) -> None:
+        self.names = names
+        self.texts = texts
+        self.module = module
+
+    def readers(self, path: str) -> Readers | None:
+        """Who loads a file by its name; None where nobody does, or where any key of it may be read."""
+        found: list[tuple[Module, list[Field]]] = []
+        for loader in self._loaders.get(path.rpartition("/")[2], ()):
+            module = self.module(loader)
+            fields = self._fields_of(module) if module is not None else None
+            if module is None or fields is None:
+                return None
+            found.append((module, fields))
+        if not found:
+            return None
+        known = tuple(
+            Known(field.name, field.owner.module.at(field.node), field.owner.name)
+            for _, fields in found
+            for field in fields
+        )
+        return Readers(found[0][0].path, self._words, known)
+
+    @cached_property
+    def _loaders(self) -> dict[str, list[str]]:
+        """The modules that load configuration files, by the names of files that stand in them as strings."""
+        found: dict[str, list[str]] = {}
+        for path, text in self.texts():
+            if LOADS.search(text):
+                for name in {match[1] for match in FILE.finditer(text)}:
+                    found.setdefault(name, []).append(path)
+        return found
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """Every name, and every word inside of a string, in the code of the project."""
+        return frozenset(word for _, text in self.texts() for word in WORD.findall(text))
+
+    def _fields_of(self, module: Module) -> list[Field] | None:
+        """The fields that a module fills from what it loads; None where it may read any key."""
+        fields: list[Field] = []
+        for scope in module.scopes.values():
+            for stmt in statements(scope.body):
+                for node in expressions(stmt):
+                    if isinstance(node, ast.Call):
+                        taken = self._takes(node, scope)
+                        if taken is None:
+                            return None
+                        fields += taken
+        return fields
+
+    def _takes(self, node: ast.Call, scope: Scope) -> list[Field] | None:
+        """The fields that a call takes out of a mapping, None where it may take any key."""
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if last == "model_validate" and isinstance(node.func, ast.Attribute):
+            classes = self._classes(node.func.value, scope)
+            return list(_fields(self.names, classes)) if classes and all(map(self._drops, classes)) else None
+        if last in OPEN_CALLS:
+            return None
+        spreads = [keyword.value for keyword in node.keywords if keyword.arg is None]
+        if not spreads:
+            return []
+        classes = self._classes(node.func, scope)
+        drops = bool(classes) and all(map(self._drops, classes))
+        if not drops and not all(_is_filtered(spread) or _is_passed_on(spread, scope) for spread in spreads):
+            return None
+        return list(_fields(self.names, classes))
+
+    def _classes(self, node: ast.expr, scope: Scope) -> list[Scope]:
+        return [symbol for symbol in self.names.symbols(node, scope) if isinstance(symbol, Scope) and symbol.is_class]
+
+    def _drops(self, cls: Scope) -> bool:
+        """Whether a class is a pydantic model that drops keys which it does not know, as they do by default."""
+        if not any(PYDANTIC.match(base) for base in self.names.bases(cls)):
+            return False
+        return not any(re.search(r"extra.*(?:forbid|allow)", ast.unparse(each.node)) for each in self.names.mro(cls))
+
+
+def _fields(names: Names, classes: list[Scope]) -> Iterator[Field]:
+    for cls in classes:
+        yield from (entries[0] for entries in names.all_fields(cls).values() if entries[0].in_body)
+
+
+def _is_filtered(spread: ast.expr) -> bool:
+    """Whether a spread mapping lets only some keys through: `**{k: v for … if k in known}`."""
+    return isinstance(spread, ast.DictComp) and any(each.ifs for each in spread.generators)
+
+
+def _is_passed_on(spread: ast.expr, scope: Scope) -> bool:
+    """Whether a spread only passes the keywords of its own function on."""
+    node = scope.node
+    if not isinstance(spread, ast.Name) or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return node.args.kwarg is not None and node.args.kwarg.arg == spread.id
