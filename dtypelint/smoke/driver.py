@@ -20,6 +20,7 @@ PROBES = {
     "policy": "sharding:drive",
     "autocast": "regions:drive",
     "cast": "casts:drive",
+    "fp8": "fp8:drive",
     "scaler-switch": "scalers:switch",
     "scaler-ranks": "scalers:ranks",
     "scaler-rounds": "scalers:rounds",
@@ -82,7 +83,7 @@ def drive(job: dict[str, Any], device: str) -> dict[str, Any]:
         probe = getattr(import_module(f"dtypelint.smoke.probes.{module}"), function)
         answer = {"seen": probe(decoded(job), device)}
     except Elsewhere as elsewhere:
-        answer = {"reason": str(elsewhere)}
+        answer = {"reason": elsewhere.reason, "error": str(elsewhere)}
     except Stage as failed:
         answer = {"error": str(failed), "stage": failed.stage}
     except Exception as error:

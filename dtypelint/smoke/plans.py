@@ -16,11 +16,15 @@ RAISES = "raises "
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Where an observation comes from: a job and the name of what it notes, or a text that is known without one."""
+    """Where an observation comes from: a job and the name of what it notes, or a text that is known without one.
+
+    `absent` is what it means that nothing of that name was noted; without it nothing was seen.
+    """
 
     job: Job | None
     key: str = ""
     text: str = ""
+    absent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dtypelint.knowledge import Knowledge
-from dtypelint.smoke import casts, constructors, rounds
+from dtypelint.smoke import casts, configs, constructors, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
 from dtypelint.smoke.verdict import judge
@@ -25,6 +25,7 @@ PLANNERS: dict[str, Callable[[Sites, Finding], Plan]] = {
     "autocast": constructors.plan,
     "cast": casts.plan,
     "scaler": rounds.plan,
+    "fp8": configs.plan,
 }
 
 

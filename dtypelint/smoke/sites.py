@@ -86,6 +86,19 @@ class Sites:
         """What stands at a position before the fix."""
         return self.source(self.path(position.path)).slice(self.span(position))
 
+    def texts(self, finding: Finding) -> tuple[str, str]:
+        """The file of a finding before and after its fix; Unknown when it cannot be read."""
+        try:
+            source = self.source(self.path(finding.position.path))
+        except (OSError, Unreadable) as error:
+            raise Unknown(str(error)) from None
+        return source.text, applied(source, self.edits(finding))
+
+    def replaced(self, finding: Finding) -> str:
+        """What the first edit of a fix takes away."""
+        edit = self.edits(finding)[0]
+        return self.source(self.path(edit.location.path)).slice(edit.location.span)
+
     def edits(self, finding: Finding) -> list[Edit]:
         """The edits of a finding in its own file, in their order."""
         assert finding.fix is not None

@@ -38,7 +38,13 @@ def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
             unseen = unseen or blocked
             continue
         if seen:
-            level = Level.VALUE if all(each.error or each.notes.get("witness") for each in seen) else Level.OP
+            level = (
+                Level.FIELD
+                if attempt.after.key.isupper()
+                else Level.VALUE
+                if all(each.error or each.notes.get("witness") for each in seen)
+                else Level.OP
+            )
         texts = [None if look is None else _text(look, answer) for look in looks]
         if "" in texts:
             return _row(plan, Verdict.NOT_CONFIRMABLE, reason=Reason.NO_SUCH_OP, seconds=seconds)
@@ -73,7 +79,7 @@ def _text(look: Look, answer: Callable[[Job], Seen]) -> str:
     if look.job is None:
         return look.text
     seen = answer(look.job)
-    return RAISES + seen.error.partition(":")[0] if seen.error else seen.notes.get(look.key, "")
+    return RAISES + seen.error.partition(":")[0] if seen.error else seen.notes.get(look.key, look.absent)
 
 
 def _row(

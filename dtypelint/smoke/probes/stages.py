@@ -12,4 +12,8 @@ class Stage(Exception):
 
 
 class Elsewhere(Exception):
-    """What this machine cannot show: a reason from the closed list."""
+    """What this machine cannot show: a reason from the closed list, and what is missing."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason

@@ -1,0 +1,93 @@
+"""fp8 configurations, resolved and built by the real accelerate and torchao where they are there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from smoking import drive, environment, planted, walk
+
+from dtypelint.settings import Flags
+from dtypelint.smoke.configs import variables
+from dtypelint.smoke.records import Reason, Verdict
+from dtypelint.smoke.symbols import Unknown
+
+if TYPE_CHECKING:
+    from dtypelint.smoke.records import Row
+
+CONFIG = "distributed_type: {}\nmixed_precision: {}\nfp8_config:\n  backend: {}\n  {}\n"
+IGNORED, UNKNOWN = "ignored-fp8-key", "unknown-fp8-backend"
+PLANTS = {
+    "a section that is not used": (
+        IGNORED,
+        CONFIG.format("FSDP", "bf16", "AO", "pad_inner_dim: true"),
+        "bf16",
+        "fp8",
+        (Verdict.CONFIRMED, "not in use", "in use"),
+    ),
+    "a wrong name": (
+        UNKNOWN,
+        CONFIG.format("MULTI_GPU", "fp8", "torchao", "pad_inner_dim: true"),
+        "torchao",
+        "AO",
+        (Verdict.CONFIRMED, "raises ValueError", "in use"),
+    ),
+    "another wrong name": (
+        UNKNOWN,
+        CONFIG.format("MULTI_GPU", "fp8", "torchao", "pad_inner_dim: true"),
+        "torchao",
+        "ao",
+        (Verdict.REFUTED, "raises ValueError", "raises ValueError"),
+    ),
+    "a key that nobody reads": (
+        IGNORED,
+        CONFIG.format("MULTI_GPU", "fp8", "AO", "amax_history_length: 16"),
+        "amax_history_length",
+        "amax_history_len",
+        (Verdict.CONFIRMED, "1024", "16"),
+    ),
+    "a key that nobody reads either": (
+        IGNORED,
+        CONFIG.format("MULTI_GPU", "fp8", "AO", "amax_history_length: 16"),
+        "amax_history_length",
+        "amax_history",
+        (Verdict.REFUTED, "unset", "unset"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    python = environment(tmp_path_factory.mktemp("environment"))
+    base = tmp_path_factory.mktemp("fp8")
+    working = Path.cwd()
+    os.chdir(base)
+    try:
+        findings = []
+        for number, (name, text, old, new, _) in enumerate(PLANTS.values()):
+            Path(f"c{number}.yaml").write_text(text)
+            findings.append(planted(f"c{number}.yaml", text, text.index(old), old, new, name))
+        run = drive(findings, walk(base, Flags()), python=python)
+    finally:
+        os.chdir(working)
+    if python == sys.executable:
+        assert {row.reason for row in run.rows} == {Reason.BACKEND_MISSING}
+        pytest.skip("no accelerate and torchao in DTYPELINT_PACKAGES")
+    return dict(zip(PLANTS, run.rows, strict=True))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_verdict(name: str, rows: dict[str, Row]) -> None:
+    row = rows[name]
+    (trial,) = row.trials
+    assert (row.verdict, trial.before, trial.after) == PLANTS[name][-1], row
+
+
+def test_variables_of_a_module() -> None:
+    text = 'import os\nos.environ["A"] = "1"\nos.environ.setdefault("B", "2")\nos.environ["C"] = x\nd["D"] = "4"\n'
+    assert variables(text) == {"A": "1", "B": "2"}
+    with pytest.raises(Unknown, match="no variable"):
+        variables("x = 1\n")
