@@ -387,14 +387,6 @@ def test_nothing_of_the_checked_project_is_run(tmp_path: Path) -> None:
     assert b"ran" not in result.stderr
 
 
-def test_the_readme_shows_what_is_printed() -> None:
-    result = process("-m", "dtypelint", "check", "testdata/dropped_reduce/in", cwd=HERE)
-    shown = (
-        (HERE / "README.md").read_text(encoding="utf-8").partition("$ dtypelint check testdata/dropped_reduce/in\n")[2]
-    )
-    assert shown.partition("\n```")[0] == result.stdout.decode().rstrip()
-
-
 def example_lines(command: click.Command) -> list[str]:
     return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
 
