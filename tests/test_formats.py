@@ -281,7 +281,7 @@ def test_markdown() -> None:
         "## dtypelint: 1 error, 1 warning, 1 note in 5 files; fixable: 1 safe; 1 pedantic finding hidden (--pedantic)\n"
     )
     assert "| error | src/a b.py:4 | [DTL101](https://example.org/dropped.md) | `b` is left out \\| &lt;b> |\n" in shown
-    assert "```python\n    '名😀'; return Policy(param=cfg.a)\n```\n" in shown
+    assert "```python\n'名😀'; return Policy(param=cfg.a)\n```\n" in shown
     assert "src/config.py:3: `b` declared here" in shown
     assert "-    '名😀'; return Policy(param=cfg.a)\n+    '名😀'; return Policy(param=cfg.a, b=cfg.b)\n" in shown
     assert "Fix withheld: two are in reach" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from dtypelint.reports import text
@@ -100,11 +101,11 @@ def _details(finding: Finding, around: Surroundings) -> str:
     what = f"**{finding.severity}** {_rule(finding)} `{finding.name}`: {inline(finding.message)}"
     parts = [f"### {_place(place, around)}\n\n{what}\n\n"]
     if finding.source:
-        parts.append(fenced(finding.source, _language(place.path)))
+        parts.append(fenced(dedent(finding.source), _language(place.path)))
     for note in finding.related:
         parts.append(f"{_place(note.position, around)}: {inline(note.message)}\n\n")
         if note.source:
-            parts.append(fenced(note.source, _language(note.position.path)))
+            parts.append(fenced(dedent(note.source), _language(note.position.path)))
     if finding.fix:
         parts.append(f"Fix ({finding.fix.safety}): {inline(finding.fix.description)}\n\n")
         if changes := diff(finding.fix, around):
