@@ -96,7 +96,7 @@ KEEPERS = {
     "importlib.util": ("examiner.py",),
     "runpy": (),
     "pytest": ("runtime/plugin.py",),
-    "subprocess": ("changes.py", "smoke/session.py"),
+    "subprocess": ("changes.py", "smoke/session.py", "smoke/probes/witness.py"),
 }
 DANGEROUS = {"eval", "exec", "compile", "__import__", "open", "input", "print"}
 

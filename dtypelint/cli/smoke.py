@@ -53,9 +53,14 @@ smoke_option = stacked(
 @checking
 @driving
 @click.option("--rule", "rule", multiple=True, callback=words, help="Prove the fixes of these rules only.")
+@click.option(
+    "--witness", is_flag=True, help="Prove reductions by the arithmetic of two processes too; two GPUs always do."
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 for what cannot be confirmed here too.")
 @click.option("--format", "output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
-def smoke(paths: tuple[Path, ...], rule: tuple[str, ...] | None, strict: bool, output: str, **values: Any) -> None:
+def smoke(
+    paths: tuple[Path, ...], rule: tuple[str, ...] | None, witness: bool, strict: bool, output: str, **values: Any
+) -> None:
     """Drive the real torch operations before and after each fix, and read their dtypes.
 
     The code that is checked is not run. Exit status: 0 what is fixed is proven, 1 a fix or a finding is refuted, 2 usage
@@ -70,7 +75,7 @@ def smoke(paths: tuple[Path, ...], rule: tuple[str, ...] | None, strict: bool, o
             raise UserError("smoke reads files, not the standard input")
         checked = options({**values, "select": rule or values["select"]}, stdin=False)
         report = run(chosen, checked)
-        result = prove(report.findings, chosen, checked.flags, values)
+        result = prove(report.findings, chosen, checked.flags, values, witness=witness)
         write({"json": render.data, "markdown": render.markdown}.get(output, render.text)(result))
         if result.failed(strict=strict):
             raise click.exceptions.Exit(FINDINGS)
@@ -120,7 +125,9 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.code, finding.position.path, finding.message, finding.fix.description
 
 
-def prove(findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, values: dict[str, Any]) -> Run:
+def prove(
+    findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, values: dict[str, Any], *, witness: bool = False
+) -> Run:
     """Drive the fixes of findings as the `driving` options say."""
     from dtypelint.files import Walk
     from dtypelint.knowledge import Knowledge
@@ -137,7 +144,7 @@ def prove(findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, valu
         newest=knowledge.libraries["torch"].newest,
         python=_interpreter(values["python"]),
     )
-    return run_smoke(findings, Sites(files), session)
+    return run_smoke(findings, Sites(files), session, witness=witness)
 
 
 def _interpreter(given: Path | None) -> str:

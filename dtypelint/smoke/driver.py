@@ -21,6 +21,8 @@ PROBES = {
     "autocast": "regions:drive",
     "cast": "casts:drive",
     "fp8": "fp8:drive",
+    "witness": "witness:drive",
+    "witness-rank": "witness:rank",
     "scaler-switch": "scalers:switch",
     "scaler-ranks": "scalers:ranks",
     "scaler-rounds": "scalers:rounds",

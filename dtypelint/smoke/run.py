@@ -11,6 +11,7 @@ from dtypelint.smoke import casts, configs, constructors, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
 from dtypelint.smoke.verdict import judge
+from dtypelint.smoke.witness import witnessed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +30,8 @@ PLANNERS: dict[str, Callable[[Sites, Finding], Plan]] = {
 }
 
 
-def smoke(findings: Sequence[Finding], sites: Sites, session: Session) -> Run:
-    """Prove the fixes of some findings."""
+def smoke(findings: Sequence[Finding], sites: Sites, session: Session, *, witness: bool = False) -> Run:
+    """Prove the fixes of some findings; with a witness, or two GPUs, reductions by the arithmetic of two real ranks."""
     started = time.perf_counter()
     probes = {rule.name: rule.smoke for rule in Knowledge().rules}
     fixable = [finding for finding in findings if finding.fix is not None]
@@ -48,6 +49,8 @@ def smoke(findings: Sequence[Finding], sites: Sites, session: Session) -> Run:
         return answers[key(job)]
 
     rows = tuple(judge(plan, answer) for plan in plans)
+    if witness or session.machine.gpus > 1:
+        rows = tuple(witnessed(rows, plans, session))
     return Run(rows, session.machine, time.perf_counter() - started, len(findings) - len(fixable))
 
 
