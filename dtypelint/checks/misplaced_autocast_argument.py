@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dtypelint.facts import Argument, Facts, Form, Kind, Origin, Role, Sink
+from dtypelint.facts.edits import add_argument
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Safety, Span
 
 
@@ -21,11 +22,14 @@ def check(facts: Facts) -> Iterator[Hit]:
             and sink.via in ("call", "held")
         ):
             if sink.get("device_type") is None:
+                text = sink.extra.get("device_type", "")
+                edit = add_argument(sink, "device_type", text) if text else None
                 yield Hit(
                     sink.span,
                     f"`{sink.callee}` is called without `device_type`: TypeError when it runs",
                     Confidence.HIGH,
-                    withheld="no device is in reach",
+                    fix=Fix(f"pass `device_type={text}`", Safety.SAFE, (edit,)) if edit else None,
+                    withheld=None if edit else "no device is in reach",
                 )
 
 

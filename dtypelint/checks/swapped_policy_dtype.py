@@ -46,7 +46,10 @@ def _overlaps(argument: Argument, right: list[Setting]) -> bool:
 
 def _hit(sink: Sink, name: str, argument: Argument, right: list[Setting]) -> Hit:
     best = right[0]
-    fix, withheld = field_fix(sink, best, right, "pass `{}`", lambda text: replace_value(sink, argument, text))
+    flags = best.form is Form.FLAG and all(o.form is Form.FLAG for o in argument.value.origins)
+    fix, withheld = field_fix(
+        sink, best, right, "pass `{}`", lambda text: replace_value(sink, argument, text), flag=flags
+    )
     fed = argument.value.origins[0].text
     return Hit(
         argument.span,

@@ -57,25 +57,35 @@ def rival(best: Setting, found: Iterable[Setting], *roles: Role) -> str | None:
 
 
 def field_fix(
-    sink: Sink, best: Setting, found: Iterable[Setting], description: str, make: Callable[[str], Edit | None]
+    sink: Sink,
+    best: Setting,
+    found: Iterable[Setting],
+    description: str,
+    make: Callable[[str], Edit | None],
+    *,
+    flag: bool = False,
 ) -> tuple[Fix | None, str | None]:
-    """Give a field of a policy a setting, or why not; `make` turns the text that reads it into the edit."""
+    """Give a field of a policy a setting, or why not; `make` turns the text that reads it into the edit.
+
+    `flag` says that the field takes a flag.
+    """
     withheld = rival(best, found)
     if withheld:
         return None, withheld
-    if best.form is Form.FLAG:
+    if best.form is Form.FLAG and not flag:
         return None, f"`{best.read}` is a flag, not a dtype"
     if best.unkept:
         return None, f"`{best.read}` is a {best.kind}: {best.unkept}"
-    if best.text is None or (best.form is Form.STRING and best.text == best.read):
+    text = best.read if flag else best.text
+    if text is None or (best.form is Form.STRING and text == best.read):
         return None, f"no way is known to turn `{best.read}` into a dtype here"
-    edit = make(best.text)
+    edit = make(text)
     if edit is None:
         return None, "the arguments are not written in this call"
     edits = (edit, *best.stored)
-    if is_dtype(sink, best):
-        return Fix(description.format(best.text), Safety.SAFE, edits), None
-    return Fix(f"{description.format(best.text)}; it must be a dtype", Safety.UNSAFE, edits), None
+    if flag or is_dtype(sink, best):
+        return Fix(description.format(text), Safety.SAFE, edits), None
+    return Fix(f"{description.format(text)}; it must be a dtype", Safety.UNSAFE, edits), None
 
 
 def literal_fix(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from dtypelint.facts import Mutation
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import statements
-from dtypelint.facts.python.scope import Binding, Scope
+from dtypelint.facts.python.scope import Scope
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.knowledge import Call
+
+_ALIASES = 4
 
 
 class Mutations:
@@ -30,17 +32,13 @@ class Mutations:
                 target = stmt.targets[0]
                 if not isinstance(target, ast.Attribute):
                     continue
-                api = self._sinks.built(target.value, scope)
-                if api is not None and target.attr in (*api.parameters, *api.keyword_only):
-                    yield self._mutation(stmt, target, api, scope)
+                built = self._built(target.value, scope)
+                if built is not None and target.attr in (*built[0].parameters, *built[0].keyword_only):
+                    yield self._mutation(stmt, target, *built, scope)
 
-    def _mutation(self, stmt: ast.Assign, target: ast.Attribute, api: Call, scope: Scope) -> Mutation:
+    def _mutation(self, stmt: ast.Assign, target: ast.Attribute, api: Call, made: ast.AST, scope: Scope) -> Mutation:
         source = self._module.tree.source
-        bindings = self._sinks.names.bindings(target.value, scope) if isinstance(target.value, ast.Name) else ()
-        built = bindings[0].node if bindings else stmt
-        where = self._module.at(built) if isinstance(built, ast.stmt | ast.arg) else self._module.at(stmt)
-        fresh = len(bindings) == 1 and isinstance(bindings[0].value, ast.Call) and bindings[0].scope is scope
-        owned = fresh and not self._shared(bindings[0], stmt, scope)
+        where = self._module.at(made) if isinstance(made, ast.stmt | ast.arg) else self._module.at(stmt)
         copy = self._sinks.imports.get("dataclasses", "replace", self._module.tree.span(stmt).start)
         return Mutation(
             self._module.tree.span(stmt),
@@ -49,23 +47,42 @@ class Mutations:
             source(stmt.value),
             api,
             where,
-            owned,
+            self._is_own(target.value, made, stmt, scope),
             *(copy or ("", ())),
         )
 
-    def _shared(self, binding: Binding, stmt: ast.stmt, scope: Scope) -> bool:
-        """Whether anything else may hold the object already when its field is assigned."""
+    def _built(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[Call, ast.AST] | None:
+        """The api whose object an expression holds, and the statement that gave it the object."""
+        if isinstance(node, ast.Name):
+            for binding in self._sinks.names.bindings(node, scope):
+                api = self._sinks.built(node, scope)
+                if api is None and isinstance(binding.value, ast.Name) and not binding.path and depth < _ALIASES:
+                    found = self._built(binding.value, binding.scope, depth + 1)
+                    api = found[0] if found is not None else None
+                if api is not None:
+                    return api, binding.node
+        elif isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            for owner in self._sinks.names.classes(node.value, scope):
+                for field in self._sinks.names.fields(owner, node.attr):
+                    api = self._sinks.built(field.value, field.scope) if isinstance(field.value, ast.Call) else None
+                    if api is not None and (field.scope is scope or text.startswith("self.")):
+                        return api, field.node
+        return None
+
+    def _is_own(self, node: ast.expr, made: ast.AST, stmt: ast.stmt, scope: Scope) -> bool:
+        """Whether nothing else can hold the object when its field is assigned: it was built here, and only read since."""
         state = flow(scope)
-        if binding.name in state.captured or binding.name in state.outer:
-            return True
-        place = (stmt.lineno, stmt.col_offset)
-        return any(
-            (use.lineno, use.col_offset) < place and not _is_field_access(use, self._module)
-            for use in state.uses.get(binding, ())
-        )
-
-
-def _is_field_access(use: ast.Name, module: Module) -> bool:
-    """Whether a use only reads or writes a field: the text goes on with a dot."""
-    end = module.tree.span(use).end
-    return module.tree.data[end : end + 1] == b"."
+        if not isinstance(made, ast.Assign | ast.AnnAssign) or not isinstance(made.value, ast.Call):
+            return False
+        if made not in state.order or state.order[made] > state.order[stmt]:
+            return False
+        if isinstance(node, ast.Name):
+            if node.id in state.captured or node.id in state.outer or len(self._sinks.names.bindings(node, scope)) != 1:
+                return False
+        end = self._module.tree.span(made).end
+        text = self._module.tree.data[end : self._module.tree.span(stmt).start].decode()
+        name = re.escape(self._module.tree.source(node))
+        # a method that is called between may hand an attribute on
+        calls = isinstance(node, ast.Attribute) and re.search(r"\bself\.\w+\(", text)
+        return not calls and not re.search(rf"(?<![\w.]){name}(?!\w|\s*\.\s*\w)", text)

@@ -10,6 +10,7 @@ from functools import cached_property
 from dtypelint.facts import POLICY_ROLES, Argument, Kind, Origin, Role, Sink, Value
 from dtypelint.facts.imports import Imports
 from dtypelint.facts.python.context import Surroundings
+from dtypelint.facts.python.devices import device_type
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.imports import imports
 from dtypelint.facts.python.layout import slot
@@ -203,8 +204,14 @@ class Sinks:
             location=self.module.at(node),
             imports=self.imports,
             unset=self._unset(api),
-            extra={"default": "yes"} if self._is_default(node, stmt, scope) else {},
+            extra=self._extra(api, node, stmt, scope),
         )
+
+    def _extra(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope) -> dict[str, str]:
+        found = {"default": "yes"} if self._is_default(node, stmt, scope) else {}
+        if "device_type" in api.parameters:
+            found["device_type"] = device_type(stmt, scope, self.names)
+        return found
 
     def _unset(self, api: Call) -> dict[str, tuple[Mapping[str, str], ...]]:
         """What a missing field means, for the targeted versions of the library."""
