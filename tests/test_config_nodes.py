@@ -92,16 +92,25 @@ def test_several_documents() -> None:
     ]
 
 
-def test_a_cycle_ends() -> None:
-    document = only("a: &a\n  b: *a\nc: &c [*c, 1]\n")
-    assert sum(1 for _ in mappings(document)) == 2
+@pytest.mark.parametrize("text", ["a: &a\n  b: *a\n", "c: &c [*c, 1]\n", "a: &a {b: &b {c: *a}}\n"])
+def test_a_cycle_is_refused(text: str) -> None:
+    with pytest.raises(Unreadable, match="an anchor holds itself"):
+        yaml.read(text)
 
 
-def test_a_bomb_stays_small() -> None:
+def bomb(levels: int) -> str:
     lines = ["a0: &a0 {fp8: true}"]
-    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40)]
-    document = only("\n".join(lines))
-    assert sum(1 for _ in mappings(document)) == 2
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+def test_shared_nodes_are_walked_once() -> None:
+    assert sum(1 for _ in mappings(only(bomb(5)))) == 2
+
+
+def test_a_bomb_is_refused() -> None:
+    with pytest.raises(Unreadable, match="stand for over 1000000 values"):
+        yaml.read(bomb(40))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Project:
         self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         loading = Loading(self.names, self._texts, self.module)
-        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading.readers)
+        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, ...], tuple[str, ...]] = {}

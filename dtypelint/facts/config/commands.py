@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.judge import refusal, taken
 from dtypelint.facts.config.launches import Launches, Run
 from dtypelint.facts.config.nodes import Scalar, Type
@@ -29,12 +30,14 @@ class Commands:
         configs: tuple[Config, ...],
         targets: Targets,
         launches: Launches,
+        documents: Documents,
         text: Callable[[str], str],
         evident: Callable[[], tuple[str, ...]],
     ) -> None:
         self._config = next((config for config in configs if config.section(("--",))), None)
         self._targets = targets
         self._launches = launches
+        self._documents = documents
         self._text = text
         self._evident = evident
 
@@ -67,7 +70,7 @@ class Commands:
         """Keys of a script's own configuration file that win over the fp8 of its launch."""
         for run, asked in self._launches.about(path):
             script = self._launches.script(run)
-            document = self._launches.document(path)
+            document = self._documents.first(path)
             if document is None or script is None or not TRAINER.search(self._text(script)):
                 continue
             for name, dtype in FLAGS.items():

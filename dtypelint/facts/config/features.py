@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dtypelint.facts.config.judge import kind_of
-from dtypelint.facts.config.launches import Launches
+from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.nodes import Mapping, Scalar, Type, mappings
 from dtypelint.finding import Location, Related, Span
 from dtypelint.languages import Language, language
-from dtypelint.schemas import Advisory, Config
+from dtypelint.schemas import Advisory
 
 
 class Features:
@@ -19,14 +18,12 @@ class Features:
         self,
         files: tuple[str, ...],
         code: tuple[str, ...],
-        configs: tuple[Config, ...],
-        launches: Launches,
+        documents: Documents,
         text: Callable[[str], str],
     ) -> None:
         self._files = files
         self._code = code
-        self._configs = configs
-        self._launches = launches
+        self._documents = documents
         self._text = text
 
     def used(self, advisory: Advisory, folder: str) -> Related | None:
@@ -43,8 +40,8 @@ class Features:
         return None
 
     def _in_config(self, advisory: Advisory, path: str) -> Span | None:
-        document = self._launches.document(path)
-        kind = kind_of(document, self._configs) if document is not None else None
+        kind = self._documents.kind_of(path)
+        document = self._documents.first(path)
         if document is None or kind is None or kind.name != advisory.kind:
             return None
         spans = [_find(document, tuple(key.split(".")), values) for key, values in advisory.config.items()]

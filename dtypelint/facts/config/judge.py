@@ -17,12 +17,6 @@ from dtypelint.schemas import Config, Key, Reading, Section, Unknown
 MISSING = "-"
 
 
-def kind_of(document: Map, configs: tuple[Config, ...]) -> Config | None:
-    """The kind of a document by its keys."""
-    names = document.names
-    return next((config for config in configs if any(names.issuperset(mark) for mark in config.marks)), None)
-
-
 class Judge:
     """The keys of one document that do not arrive."""
 

@@ -8,14 +8,11 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from dtypelint.facts.config import shell
-from dtypelint.facts.config.judge import kind_of, value_of
-from dtypelint.facts.config.nodes import Mapping
-from dtypelint.facts.config.reader import documents
+from dtypelint.facts.config.documents import Documents
+from dtypelint.facts.config.judge import value_of
 from dtypelint.facts.config.shell import Launch, Script, Word
 from dtypelint.finding import Location, Related
 from dtypelint.languages import Language, language
-from dtypelint.schemas import Config
-from dtypelint.source import Unreadable
 
 PRECISION = "ACCELERATE_MIXED_PRECISION"
 BACKEND = "ACCELERATE_FP8_BACKEND"
@@ -37,14 +34,13 @@ class Launches:
         self,
         files: tuple[str, ...],
         code: tuple[str, ...],
-        configs: tuple[Config, ...],
-        read: Callable[[str], str | None],
+        documents: Documents,
+        text: Callable[[str], str],
     ) -> None:
         self._files = files
         self._code = code
-        self._configs = configs
-        self._read = read
-        self._documents: dict[str, Mapping | None] = {}
+        self._documents = documents
+        self._text = text
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -52,7 +48,7 @@ class Launches:
         found = []
         for path in self._files:
             if language(path) is Language.SHELL:
-                text = self._read(path) or ""
+                text = self._text(path)
                 if "accelerate" in text:
                     script = shell.read(path, text)
                     found += [Run(path, launch, script) for launch in script.launches]
@@ -64,7 +60,7 @@ class Launches:
         found = []
         for path in self._files:
             if language(path) in (Language.YAML, Language.JSON):
-                text = self._read(path) or ""
+                text = self._text(path)
                 if "fp8" in text.lower() and "distributed_type" in text and self._asks(path) is not None:
                     found.append(path)
         return tuple(found)
@@ -91,17 +87,6 @@ class Launches:
             word = Word(word.text.replace(".", "/") + ".py", word.span, word.known)
         return self._resolve(run.path, word, self._code)
 
-    def document(self, path: str) -> Mapping | None:
-        """The first document of a config file."""
-        if path not in self._documents:
-            try:
-                found = documents(path, self._read(path) or "")
-            except Unreadable:
-                found = ()
-            first = found[0] if found else None
-            self._documents[path] = first if isinstance(first, Mapping) else None
-        return self._documents[path]
-
     def asks(self, run: Run) -> Related | None:
         """Where a launch asks for fp8: by its flag, its config file, or the environment; None where it does not."""
         flag = run.launch.flags.get("mixed_precision")
@@ -123,7 +108,7 @@ class Launches:
         config = self.config(run)
         if config is None:
             return None
-        document = self.document(config) if config else None
+        document = self._documents.first(config) if config else None
         if document is None:
             return "" if not config else None
         values = [value_of(document, "fp8_config", name) for name in ("backend", "fp8_backend")]
@@ -156,17 +141,17 @@ class Launches:
         """Whether there is an accelerate config that does not ask for fp8."""
         for path in self._files:
             if path not in self.configs and language(path) in (Language.YAML, Language.JSON):
-                if "distributed_type" in (self._read(path) or "") and self._is_accelerate(self.document(path)):
+                if self._is_accelerate(path):
                     return True
         return False
 
-    def _is_accelerate(self, document: Mapping | None) -> bool:
-        kind = kind_of(document, self._configs) if document is not None else None
+    def _is_accelerate(self, path: str) -> bool:
+        kind = self._documents.kind_of(path)
         return kind is not None and bool(kind.requests)
 
     def _asks(self, config: str) -> Related | None:
-        document = self.document(config)
-        if document is None or not self._is_accelerate(document):
+        document = self._documents.first(config) if self._is_accelerate(config) else None
+        if document is None:
             return None
         entry = document.get("mixed_precision")
         value = value_of(document, "mixed_precision")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Protocol
 
 from dtypelint.facts import Role
 from dtypelint.facts.config.nodes import Entry, Mapping, Scalar, Type, mappings
@@ -35,19 +36,31 @@ class Readers:
     fields: tuple[Known, ...]
 
 
-class Own:
-    """Judges the documents of unknown kind of one project; `readers` gives those of a file, None where they are not known."""
+class Loads(Protocol):
+    """What is known of the code that loads configuration files: see `python/loading.Loading`."""
 
-    def __init__(self, roles: Roles, readers: Callable[[str], Readers | None]) -> None:
+    def is_loaded(self, path: str) -> bool: ...
+
+    def readers(self, path: str) -> Readers | None: ...
+
+
+class Own:
+    """Judges the documents of unknown kind of one project."""
+
+    def __init__(self, roles: Roles, loads: Loads) -> None:
         self._roles = roles
-        self._readers = readers
+        self._loads = loads
+
+    def is_loaded(self, path: str) -> bool:
+        """Whether some code loads a file of this name."""
+        return self._loads.is_loaded(path)
 
     def keys(self, path: str, document: Mapping) -> Iterator[ConfigKey]:
         """The precision keys that nothing looks up."""
         candidates = [
             (where, entry) for where, mapping in mappings(document) for entry in mapping.entries if self._is_one(entry)
         ]
-        readers = self._readers(path) if candidates else None
+        readers = self._loads.readers(path) if candidates else None
         if readers is None:
             return
         for where, entry in candidates:

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dtypelint.facts.config import json, yaml
-from dtypelint.facts.config.judge import Judge, kind_of, value_of
+from dtypelint.facts.config.documents import Documents
+from dtypelint.facts.config.judge import Judge, value_of
 from dtypelint.facts.config.nodes import Mapping as Map
-from dtypelint.facts.config.nodes import Node, Scalar
+from dtypelint.facts.config.nodes import Scalar
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Insertion
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location, Span
-from dtypelint.languages import Language, language
-from dtypelint.schemas import Config
-from dtypelint.source import Skipped, Unreadable
 
-TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{\{")
 BACKEND = "fp8_config", "backend"
-
-
-def documents(path: str, text: str) -> tuple[Node, ...]:
-    """The documents of a YAML or JSON file; none for a template and for lines of JSON.
-
-    `Skipped` when it does not parse or is nested too deeply.
-    """
-    try:
-        if language(path) is Language.JSON:
-            return (json.read(text),) if text.strip() else ()
-        return yaml.read(text)
-    except Unreadable as error:
-        if TEMPLATE.search(text) or "more than one value" in error.reason:
-            return ()
-        raise Skipped(error.line, error.reason) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
     """What it takes to judge a document: the schemas, the targets, and what the project around it is known to do."""
 
-    configs: tuple[Config, ...]
+    documents: Documents
     targets: Targets
     roles: Roles
     evident: Callable[[], tuple[str, ...]]
@@ -52,8 +32,8 @@ class Reader:
         """The keys that do not arrive, and what asks for fp8; `given` are the keys that a launch command sets."""
         keys: list[ConfigKey] = []
         requests: list[Fp8Request] = []
-        for document in documents(path, text):
-            config = kind_of(document, self.configs) if isinstance(document, Map) else None
+        for document in self.documents.of(path):
+            config = self.documents.kind(document)
             if config is None:
                 continue
             assert isinstance(document, Map)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypedDict
 from dtypelint.facts import Facts
 from dtypelint.facts.config import shell
 from dtypelint.facts.config.commands import Commands
+from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.features import Features
-from dtypelint.facts.config.judge import kind_of
 from dtypelint.facts.config.launches import Launches, Run
-from dtypelint.facts.config.own import Own, Readers
+from dtypelint.facts.config.own import Loads, Own
 from dtypelint.facts.config.pins import Advisories
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
@@ -55,21 +55,24 @@ class Tree:
         knowledge: Knowledge,
         targets: Targets,
         read: Callable[[str], str | None],
-        readers: Callable[[str], Readers | None],
+        loads: Loads,
     ) -> None:
-        self._own = Own(Roles(knowledge.roles), readers)
+        self._own = Own(Roles(knowledge.roles), loads)
+        self._documents = Documents(knowledge.configs, self.text)
         self.files = tuple(sorted(files))
         self.code = tuple(sorted(code))
         self.knowledge = knowledge
         self.read = read
         self._read: dict[str, bool] = {}
-        self._reader = Reader(knowledge.configs, targets, Roles(knowledge.roles), lambda: self.evident)
+        self._reader = Reader(self._documents, targets, Roles(knowledge.roles), lambda: self.evident)
         self.variables = Environment(knowledge, targets, self._is_read)
-        self.launches = Launches(self.files, self.code, knowledge.configs, read)
-        self._features = Features(self.files, self.code, knowledge.configs, self.launches, self.text)
+        self.launches = Launches(self.files, self.code, self._documents, self.text)
+        self._features = Features(self.files, self.code, self._documents, self.text)
         newest = {name: each.newest for name, each in knowledge.libraries.items()}
         self._advisories = Advisories(knowledge.advisories, newest, targets.given, self._features.used)
-        self._commands = Commands(knowledge.configs, targets, self.launches, self.text, lambda: self.evident)
+        self._commands = Commands(
+            knowledge.configs, targets, self.launches, self._documents, self.text, lambda: self.evident
+        )
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a configuration file; `Unreadable` when it cannot be parsed."""
@@ -78,19 +81,20 @@ class Tree:
             raise Unreadable(1, "cannot be read")
         read_as = language(path)
         if read_as in (Language.YAML, Language.JSON):
-            keys, requests = self._reader.facts(path, text, self.launches.given(path))
-            mine = () if keys or requests else self._own_keys(path)
-            return Facts(path, keys=(*keys, *self._commands.recipe(path), *mine), requests=self.open(requests))
+            return self._config(path, text)
         if read_as is Language.SHELL:
             return self._script(path, text)
         return Facts(path, affected=tuple(self._advisories.affected(path, text)))
 
-    def _own_keys(self, path: str) -> tuple[ConfigKey, ...]:
-        """The keys of a document of no known kind that the code which loads it does not look up."""
-        document = self.launches.document(path)
-        if document is None or kind_of(document, self.knowledge.configs) is not None:
-            return ()
-        return tuple(self._own.keys(path, document))
+    def _config(self, path: str, text: str) -> Facts:
+        recipe = tuple(self._commands.recipe(path))
+        if self._documents.worth_parsing(path):
+            keys, requests = self._reader.facts(path, text, self.launches.given(path))
+            if self._documents.kind_of(path) is not None:
+                return Facts(path, keys=(*keys, *recipe), requests=self.open(requests))
+        document = self._documents.first(path) if self._own.is_loaded(path) else None
+        own = tuple(self._own.keys(path, document)) if document is not None else ()
+        return Facts(path, keys=(*recipe, *own))
 
     def text(self, path: str) -> str:
         """The text of a file; empty where it cannot be read."""

@@ -1,7 +1,7 @@
 """YAML to nodes, as the loaders of YAML 1.1 see it: `no` is false, merges are merged, the last of two keys wins.
 
-An alias becomes the very node of its anchor, so that a bomb of anchors stays as small as its text; a node inside of itself
-ends there.
+An alias becomes the very node of its anchor, so that a bomb of anchors stays as small as its text; what holds itself or stands
+for a million values is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -26,8 +27,9 @@ NULL = re.compile(r"~|null|Null|NULL|")
 NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*(?:[eE][-+][0-9]+)?)?|\.[0-9_]+|0x[0-9a-fA-F_]+|\.inf|\.nan)")
 UNKNOWN = re.compile(r"auto|\s*|.*(?:\$\{|\{\{|\{%).*", re.DOTALL)
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)+")
-BRACKET = re.compile(r"[\[{\]}]")
+BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\[{\]}]')
 DEEPEST = 100
+LARGEST = 1_000_000
 
 
 def read(text: str) -> tuple[Node, ...]:
@@ -48,15 +50,17 @@ def read(text: str) -> tuple[Node, ...]:
         raise Unreadable(1, "nested too deeply") from None
 
 
-def refuse_depth(text: str) -> None:
-    """Refuse what would take a parser down: brackets inside of brackets, and very deep indentation."""
+def refuse_depth(text: str, *, blocks: bool = True) -> None:
+    """Refuse what would take a parser down: brackets inside of brackets, and blocks inside of blocks."""
     depth = 0
     for match in BRACKET.finditer(text):
+        if match[0][0] == '"':
+            continue
         depth = max(0, depth + (1 if match[0] in "[{" else -1))
         if depth > DEEPEST:
             raise Unreadable(text.count("\n", 0, match.start()) + 1, "nested too deeply")
     indents = [-1]
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.split("\n") if blocks else (), 1):
         content = line.lstrip(" ")
         if content and content[0] not in "#\r":
             indent = len(line) - len(content)
@@ -75,6 +79,7 @@ class _Maker:
         self._offsets = None if text.isascii() else [0, *accumulate(len(each.encode()) for each in text)]
         self._made: dict[int, Node] = {}
         self._open: set[int] = set()
+        self._sizes: dict[int, int] = {}
 
     def _span(self, node: Any) -> Span:
         start, end = node.start_mark.index, node.end_mark.index
@@ -89,11 +94,15 @@ class _Maker:
     def node(self, node: Any) -> Node:
         key = id(node)
         if key in self._open:
-            return Scalar(self._span(node), "…", Type.UNKNOWN)
+            raise Unreadable(node.start_mark.line + 1, "not checked: an anchor holds itself")
         if key not in self._made:
             self._open.add(key)
-            self._made[key] = self._make(node)
+            made = self._made[key] = self._make(node)
             self._open.discard(key)
+            self._sizes[key] = 1 + sum(self._sizes.get(id(child), 1) for child in _children(node))
+            if self._sizes[key] > LARGEST:
+                raise Unreadable(node.start_mark.line + 1, f"not checked: its anchors stand for over {LARGEST} values")
+            return made
         return self._made[key]
 
     def _make(self, node: Any) -> Node:
@@ -127,6 +136,13 @@ class _Maker:
                 for entry in made.entries:
                     found.setdefault(entry.name, Entry(entry.name, entry.span, entry.value, shared=True))
         return list(found.values())
+
+
+def _children(node: Any) -> Iterator[Any]:
+    if isinstance(node, MappingNode):
+        yield from (child for _, child in node.value)
+    elif isinstance(node, SequenceNode):
+        yield from node.value
 
 
 def _type(node: Any) -> Type:

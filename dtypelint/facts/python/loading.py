@@ -57,6 +57,10 @@ class Loading:
         self.texts = texts
         self.module = module
 
+    def is_loaded(self, path: str) -> bool:
+        """Whether some module loads files and names this one."""
+        return path.rpartition("/")[2] in self._loaders
+
     def readers(self, path: str) -> Readers | None:
         """Who loads a file by its name; None where nobody does, or where any key of it may be read."""
         found: list[tuple[Module, list[Field]]] = []
