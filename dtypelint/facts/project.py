@@ -12,6 +12,7 @@ from dtypelint.facts.config.tree import Tree, Written
 from dtypelint.facts.python.arguments import Arguments
 from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
+from dtypelint.facts.python.choices import Choices
 from dtypelint.facts.python.comparisons import Comparisons
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
@@ -83,6 +84,7 @@ class Project:
         sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges, self._offers)
         casts = Casts(module, self.names, self.tracer)
         events = Events(module, self.names, self.tracer)
+        choices = Choices(module, self.names, self.tracer)
         recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
         found = Facts(
             path,
@@ -99,6 +101,9 @@ class Project:
             options=tuple(Options(module, self.names, self.tracer).find()),
             comparisons=tuple(Comparisons(module, self.names, self.tracer).find()),
             switches=tuple(Switches(module, self.names, self.tracer, self.knowledge.by_path).find()),
+            mapped=tuple(choices.mapped()),
+            missing=tuple(choices.missing()),
+            raw=tuple(choices.raw()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
             presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )
