@@ -14,6 +14,7 @@ from dtypelint.facts.imports import Imports
 
 if TYPE_CHECKING:
     from dtypelint.facts.arrivals import Omission, Overwrite, Unread
+    from dtypelint.facts.averages import Average
     from dtypelint.facts.choices import Mapped, Missing, Raw
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
     from dtypelint.facts.given import Comparison, Lookup, Option, Preset, Switch
@@ -368,6 +369,7 @@ class Facts:
     mapped: tuple[Mapped, ...] = ()
     missing: tuple[Missing, ...] = ()
     raw: tuple[Raw, ...] = ()
+    averages: tuple[Average, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

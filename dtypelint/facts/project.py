@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dtypelint.facts import Facts
 from dtypelint.facts.config.tree import Tree, Written
 from dtypelint.facts.python.arguments import Arguments
+from dtypelint.facts.python.averages import Averages
 from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.choices import Choices
@@ -104,6 +105,7 @@ class Project:
             mapped=tuple(choices.mapped()),
             missing=tuple(choices.missing()),
             raw=tuple(choices.raw()),
+            averages=tuple(Averages(module, self.names, self.tracer).find()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
             presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )
