@@ -10,7 +10,7 @@ from dtypelint.facts.config.nodes import Type
 from dtypelint.finding import Span
 
 if TYPE_CHECKING:
-    from dtypelint.finding import Location, Related
+    from dtypelint.finding import Edit, Location, Related
     from dtypelint.schemas import Advisory
 
 
@@ -30,7 +30,7 @@ class ConfigKey:
     """A key of a configuration file that does not arrive.
 
     `path` is dotted; `value_span` is that of the text inside of quotes; `instead` is the name or the value that was meant,
-    `is_spelling` whether it differs in spelling only; `editable` is false where the place is shared through an anchor;
+    `is_spelling` whether it differs in spelling only; `repair` takes back what wins over it; `editable` is false where the place is shared through an anchor;
     `is_fp8` says whether fp8 is what gets lost; `sure` is false where something outside of the file may change it.
     """
 
@@ -53,6 +53,7 @@ class ConfigKey:
     quotes: bool = False
     is_quoted: bool = False
     related: tuple[Related, ...] = ()
+    repair: tuple[Edit, ...] = ()
 
     @property
     def name_span(self) -> Span:

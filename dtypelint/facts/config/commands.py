@@ -12,7 +12,7 @@ from dtypelint.facts.config.nodes import Scalar, Type
 from dtypelint.facts.config.shell import Flag, Word
 from dtypelint.facts.configs import Answer, ConfigKey, Fate, Fp8Request, Insertion
 from dtypelint.facts.targets import Targets
-from dtypelint.finding import Location, Related, Span
+from dtypelint.finding import Edit, Location, Related, Span
 from dtypelint.schemas import Config
 
 TRAINER = re.compile(
@@ -64,7 +64,9 @@ class Commands:
             for name, dtype in FLAGS.items():
                 flag = run.launch.arguments.get(name)
                 if flag is not None and _is_on(flag):
-                    yield overriding(flag.name.text, flag.name.span, dtype, asked)
+                    value = flag.value if flag.text and flag.text.lower() in ON else None
+                    edits = (Edit(Location(run.path, value.span), "False"),) if value else ()
+                    yield overriding(flag.name.text, flag.name.span, dtype, asked, repair=edits)
 
     def recipe(self, path: str) -> Iterator[ConfigKey]:
         """Keys of a script's own configuration file that win over the fp8 of its launch."""
@@ -76,7 +78,8 @@ class Commands:
             for name, dtype in FLAGS.items():
                 entry = document.get(name)
                 if entry is not None and isinstance(entry.value, Scalar) and entry.value.on:
-                    yield overriding(name, entry.span, dtype, asked)
+                    edits = () if entry.shared else (Edit(Location(path, entry.value.span), "false"),)
+                    yield overriding(name, entry.span, dtype, asked, repair=edits)
             return
 
     def requests(self, run: Run) -> Iterator[Fp8Request]:
@@ -104,8 +107,10 @@ class Commands:
             )
 
 
-def overriding(name: str, span: Span, dtype: str, asked: Related, *, sure: bool = True) -> ConfigKey:
-    """A setting that wins over the fp8 that was asked for elsewhere."""
+def overriding(
+    name: str, span: Span, dtype: str, asked: Related, *, sure: bool = True, repair: tuple[Edit, ...] = ()
+) -> ConfigKey:
+    """A setting that wins over the fp8 that was asked for elsewhere; `repair` takes it back."""
     return ConfigKey(
         path=name,
         span=span,
@@ -119,6 +124,7 @@ def overriding(name: str, span: Span, dtype: str, asked: Related, *, sure: bool 
         is_fp8=True,
         sure=sure,
         related=(asked,),
+        repair=repair,
     )
 
 

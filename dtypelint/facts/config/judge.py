@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 from dtypelint.facts import Role
@@ -11,8 +12,8 @@ from dtypelint.facts.config.nodes import Mapping as Map
 from dtypelint.facts.configs import Answer, ConfigKey, Fate
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
-from dtypelint.finding import Location, Related, Span
-from dtypelint.schemas import Config, Key, Reading, Section, Unknown
+from dtypelint.finding import Edit, Location, Related, Span
+from dtypelint.schemas import Config, Conflict, Key, Reading, Section, Unknown
 
 MISSING = "-"
 
@@ -201,7 +202,7 @@ class Judge:
                 if name != path and (other := _entry(self._document, tuple(name.split("."))))
             )
             versions = f"{conflict.library} {conflict.versions}" if conflict.versions else ""
-            yield self._made(
+            made = self._made(
                 tuple(path.split(".")),
                 entry,
                 fate,
@@ -211,6 +212,16 @@ class Judge:
                 related=related,
                 is_fp8=True,
             )
+            yield replace(made, repair=self._switched_off(conflict, path)) if fate is Fate.OVERRIDDEN else made
+
+    def _switched_off(self, conflict: Conflict, path: str) -> tuple[Edit, ...]:
+        """The edits that turn the flags off which win over a key."""
+        others = [_entry(self._document, tuple(name.split("."))) for name in conflict.when if name != path]
+        return tuple(
+            Edit(Location(self._path, other.value.span), "false")
+            for other in others
+            if other and not other.shared and isinstance(other.value, Scalar) and other.value.on
+        )
 
     def _applies(self, when: Mapping[str, tuple[str, ...]]) -> bool:
         for name, wanted in when.items():

@@ -12,7 +12,7 @@ from dtypelint.facts.configs import ConfigKey, Fp8Request
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Scope
-from dtypelint.finding import Location, Related
+from dtypelint.finding import Edit, Location, Related
 from dtypelint.knowledge import Call
 
 ACCELERATOR = "accelerate.Accelerator"
@@ -35,7 +35,10 @@ class Arguments:
         if asked:
             related, sure = asked[0]
             for keyword, dtype in found:
-                yield overriding(str(keyword.arg), self.module.tree.span(keyword), dtype, related, sure=sure)
+                value = "False" if keyword.arg in FLAGS else '"fp8"'
+                edit = Edit(Location(self.module.path, self.module.tree.span(keyword.value)), value)
+                span = self.module.tree.span(keyword)
+                yield overriding(str(keyword.arg), span, dtype, related, sure=sure, repair=(edit,))
 
     def requests(self, environment: Environment) -> Iterator[Fp8Request]:
         """An `Accelerator(mixed_precision="fp8")` that is given no recipe; only there to be pinned."""
