@@ -160,3 +160,11 @@ def test_check_does_not_import_torch() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=environment)
     assert done.stdout.endswith("False\n"), done
+
+
+def test_the_script_for_a_gpu_runs_without_one() -> None:
+    tool = Path(__file__).parent.parent / "tools" / "gpu_check.sh"
+    done = subprocess.run(["bash", str(tool), sys.executable, "cpu"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("as expected") >= 18
+    assert done.stdout.count("needs-cuda") >= 4

@@ -18,10 +18,11 @@ def fake(world: int | None = None) -> int:
     return size
 
 
-def single() -> None:
+def single(device: str) -> None:
     """Make the default group a real one of one rank."""
-    if _switch("gloo", 1):
-        dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())  # type: ignore[attr-defined]
+    backend = "nccl" if device == "cuda" else "gloo"
+    if _switch(backend, 1):
+        dist.init_process_group(backend, rank=0, world_size=1, store=dist.HashStore())  # type: ignore[attr-defined]
 
 
 def _switch(backend: str, world: int) -> bool:

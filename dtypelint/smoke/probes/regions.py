@@ -19,13 +19,14 @@ def drive(job: dict[str, Any], device: str) -> dict[str, str]:
     fields = job["fields"]
     notes: dict[str, str] = {}
     region: Any = nullcontext() if fields is None else _region(dict(fields), job["asked"], device, notes)
-    linear = nn.Linear(WIDTH, WIDTH).to(device)
+    weights = job.get("weights", torch.float32)
+    linear = nn.Linear(WIDTH, WIDTH).to(device, weights)
     recorder = Recorder()
     try:
         with region:
             notes["enabled"] = str(torch.is_autocast_enabled(device))
             with recorder:
-                linear(torch.randn(2, WIDTH, device=device))
+                linear(torch.randn(2, WIDTH, device=device, dtype=weights))
     except Exception as error:
         raise Stage("enter", error) from error
     notes["matmul"] = "+".join(recorder.dtypes("matmul"))

@@ -111,11 +111,11 @@ def ddp(fields: dict[str, Any], device: str) -> dict[str, str]:
 
     fields = dict(fields)
     hook = fields.pop("hook", None)
-    if fields and device == "cpu":
-        # its copies are ordered by CUDA events
+    if device == "cpu" and (fields or hook == "bf16_compress_hook"):
+        # the copies of a policy are ordered by CUDA events, and the hook asks for NCCL
         raise Elsewhere("needs-cuda")
     policy = _MixedPrecision(**fields) if fields else None
-    groups.single()
+    groups.single(device)
 
     def replicate(model: Root) -> nn.Module:
         replica = DistributedDataParallel(model, mixed_precision=policy)
