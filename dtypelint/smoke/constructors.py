@@ -35,7 +35,8 @@ POLICY = {
 REGION = ("dtype", "enabled")
 BUILT = "built here"
 SAME = "the constructor is given the same as before"
-WORD = re.compile(r"[A-Za-z_][\w-]*")
+WORD = re.compile(r"([A-Za-z_]\w*)")
+FLAG = re.compile(r"""["']--?([\w-]+)["']""")
 
 
 def plan(sites: Sites, finding: Finding) -> Plan:
@@ -117,6 +118,10 @@ class Subject:
         """What is asked for: by a setting that names a dtype, else by the arguments."""
         return dtype or self.literal(outcome)
 
+    def kept(self, _before: Outcome, _after: Outcome) -> bool:
+        """Whether the fix is not about this value, which only another device can show."""
+        return False
+
     def look(self, outcome: Outcome) -> Look:
         """How it is observed."""
         raise NotImplementedError
@@ -146,6 +151,12 @@ class Region(Subject):
             return "float32"
         dtype = fields.get("dtype")
         return dtype.name if isinstance(dtype, Dtype) else ""
+
+    def kept(self, before: Outcome, after: Outcome) -> bool:
+        """A region in float32, which casts up on CUDA and is off on a CPU, as it was before the fix."""
+        old, new = before.fields or {}, after.fields or {}
+        same = all(old.get(part) == new.get(part) for part in REGION)
+        return same and new.get("dtype") == Dtype("float32") and self.literal(after) == "float32"
 
     def look(self, outcome: Outcome) -> Look:
         """A product inside the region."""
@@ -250,6 +261,8 @@ def _try(found: Plan, subject: Subject, pairs: Pairs, sites: Sites, roles: Roles
         intended = subject.intended(spelled if found.knob else None, case.outcome)
         if not intended or (found.knob and not spelled and not isinstance(value, bool)):
             continue
+        if before is not None and subject.kept(before, case.outcome):
+            continue
         try:
             looks = (subject.look(before) if before is not None else None, subject.look(case.outcome))
         except Unknown as error:
@@ -278,7 +291,7 @@ def _coupled(knob: str, subject: Subject, pairs: Pairs) -> str:
         if case.varied != knob or isinstance(subject, Region | Switch):
             continue
         for name, value in (case.outcome.fields or {}).items():
-            if name not in subject.parts and isinstance(value, Dtype) and value != base.get(name):
+            if name not in subject.parts and isinstance(value, Dtype | bool) and value != base.get(name):
                 return name
     return ""
 
@@ -286,6 +299,7 @@ def _coupled(knob: str, subject: Subject, pairs: Pairs) -> str:
 def _settings(sites: Sites, finding: Finding) -> Iterator[str]:
     """The names of the settings that a finding speaks of."""
     for position in finding.settings:
-        word = WORD.search(sites.text(position))
+        text = sites.text(position)
+        word = FLAG.search(text) or WORD.search(text)
         if word:
-            yield word[0].replace("-", "_")
+            yield word[1].replace("-", "_")

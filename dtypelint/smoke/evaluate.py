@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dtypelint.facts.project import Project
     from dtypelint.facts.python.module import Module
+    from dtypelint.facts.roles import Roles
     from dtypelint.knowledge import Call
 
 RUNS = 200
@@ -82,7 +83,8 @@ class Goal:
 
     def run(self, chosen: Mapping[str, Any]) -> Outcome:
         """What comes out under an assignment; Need when a knob is missing, Unknown when nothing can be said."""
-        knobs = Knobs(chosen, self.project.tracer.roles.dtype)
+        roles = self.project.tracer.roles
+        knobs = Knobs(chosen, roles.dtype)
         interpreter = Interpreter(self.project, knobs, self.node, self.path)
         interpreter.slices, interpreter.follow, interpreter.lenient = self.slices, self.follow, self.lenient
         try:
@@ -91,20 +93,20 @@ class Goal:
             return Outcome(None, None, str(crash), tuple(knobs.assumed))
         except Elsewhere:
             return Outcome(None, None, "", tuple(knobs.assumed))
-        fields = {name: settled(value.call, name, item, knobs) for name, item in value.fields.items()}
+        fields = {name: settled(value.call, name, item, knobs, roles) for name, item in value.fields.items()}
         for name in IGNORED & fields.keys():
             del fields[name]
             knobs.assumed[f"`{name}` is left out"] = None
         return Outcome(value.call, fields, "", tuple(knobs.assumed))
 
 
-def settled(call: Call, name: str, value: Any, knobs: Knobs) -> Any:
+def settled(call: Call, name: str, value: Any, knobs: Knobs, roles: Roles) -> Any:
     """The value of a field; what is still a knob takes one of the values that the field is made for."""
     if name == "device_type":
         return value if isinstance(value, str) else "unknown"
     if name in call.roles or name.endswith("dtype"):
         return knobs.settle(value, DTYPES)
-    if name in BOOLEANS or name.startswith("cast_"):
+    if name in BOOLEANS or name.startswith("cast_") or roles.flag(name):
         return knobs.settle(value, (True, False)) if isinstance(value, Knob) else value
     return value
 
