@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dtypelint.facts.project import Project
 from dtypelint.facts.python.kinds import Kinds
-from dtypelint.facts.python.names import statements
+from dtypelint.facts.python.module import statements
 from dtypelint.facts.python.things import NOTHING, Sort, Thing, join, many, mapping, pair
 from dtypelint.finding import Location, Span
 from dtypelint.knowledge import Knowledge

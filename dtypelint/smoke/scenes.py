@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import External, statements
+from dtypelint.facts.python.module import expressions, statements
+from dtypelint.facts.python.names import External
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.smoke.slices import leading
 from dtypelint.smoke.symbols import Dtype, Unknown
@@ -231,9 +231,7 @@ def callers(project: Project, scope: Scope) -> Iterator[tuple[Module, Scope, ast
         module = project.module(path)
         if module is None:
             continue
-        for other in module.scopes.values():
-            for stmt in statements(other.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == scope.name:
-                        if any(symbol is scope for symbol in project.names.callees(node.func, other)):
-                            yield module, other, stmt
+        for node, stmt, other in module.calls:
+            if ast.unparse(node.func).rpartition(".")[2] == scope.name:
+                if any(symbol is scope for symbol in project.names.callees(node.func, other)):
+                    yield module, other, stmt

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dtypelint.facts.project import Project
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import External, statements
+from dtypelint.facts.python.names import External
 from dtypelint.files import listing, read_bytes
 from dtypelint.finding import Span
 from dtypelint.knowledge import Knowledge
@@ -18,7 +17,7 @@ from dtypelint.smoke.symbols import Unknown
 from dtypelint.source import Unreadable, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from dtypelint.facts.python.module import Module
     from dtypelint.facts.python.scope import Scope
@@ -142,7 +141,7 @@ def moved(offset: int, edits: Iterable[Edit]) -> int:
 
 def call_at(project: Project, module: Module, span: Span, name: str = "") -> ast.Call:
     """The call that a span is about: a known one around it, one inside it, else the smallest around it; Unknown."""
-    found = dict(calls(module))
+    found = {node: scope for node, _, scope in module.calls}
     spans = {node: module.tree.span(node) for node in found}
     around = [node for node in found if spans[node].start <= span.start and span.end <= spans[node].end]
     around.sort(key=lambda node: spans[node].end - spans[node].start)
@@ -154,15 +153,6 @@ def call_at(project: Project, module: Module, span: Span, name: str = "") -> ast
         if spans[node] != span and node.keywords and (not name or ast.unparse(node.func) == name):
             return node
     raise Unknown("no call stands here")
-
-
-def calls(module: Module) -> Iterator[tuple[ast.Call, Scope]]:
-    """The calls of a module, each with the scope that it stands in."""
-    for scope in module.scopes.values():
-        for stmt in statements(scope.body):
-            for node in expressions(stmt):
-                if isinstance(node, ast.Call):
-                    yield node, scope
 
 
 def known(project: Project, node: ast.Call, scope: Scope) -> bool:

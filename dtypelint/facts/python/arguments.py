@@ -9,8 +9,8 @@ from dtypelint.facts.config.commands import FLAGS, overriding
 from dtypelint.facts.config.environment import Environment
 from dtypelint.facts.config.launches import Launches
 from dtypelint.facts.configs import ConfigKey, Fp8Request
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Scope
 from dtypelint.finding import Edit, Location, Related
 from dtypelint.knowledge import Call
@@ -56,7 +56,7 @@ class Arguments:
         paths = {path for path, call in self.calls.items() if call.kind == "arguments"}
         if not any(flag in self.module.tree.text for flag in FLAGS):
             return
-        for node, scope in self._all_calls():
+        for node, _, scope in self.module.calls:
             on = [
                 k
                 for k in node.keywords
@@ -86,25 +86,16 @@ class Arguments:
         """`os.environ["ACCELERATE_MIXED_PRECISION"] = "fp8"` in the module itself."""
         if "ACCELERATE_MIXED_PRECISION" not in self.module.tree.text:
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                match stmt:
-                    case ast.Assign(
-                        targets=[ast.Subscript(slice=ast.Constant(value="ACCELERATE_MIXED_PRECISION"))],
-                        value=ast.Constant(value="fp8"),
-                    ):
-                        place = Location(self.module.path, self.module.tree.span(stmt))
-                        yield Related(place, "the environment asks for fp8 here"), True
+        for stmt, _ in self.module.statements():
+            match stmt:
+                case ast.Assign(
+                    targets=[ast.Subscript(slice=ast.Constant(value="ACCELERATE_MIXED_PRECISION"))],
+                    value=ast.Constant(value="fp8"),
+                ):
+                    yield Related(self.module.at(stmt), "the environment asks for fp8 here"), True
 
     def _calls(self, path: str) -> Iterator[tuple[ast.Call, Scope]]:
         if path.rpartition(".")[2] in self.module.tree.text:
-            for node, scope in self._all_calls():
+            for node, _, scope in self.module.calls:
                 if path in self.names.paths(node.func, scope):
                     yield node, scope
-
-    def _all_calls(self) -> Iterator[tuple[ast.Call, Scope]]:
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and node.keywords:
-                        yield node, scope

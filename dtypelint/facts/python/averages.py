@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from dtypelint.facts import LOW_PRECISION
 from dtypelint.facts.averages import Average
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Bound, Function, Scope, defaults, parameters
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
@@ -47,11 +47,9 @@ class Averages:
         for cls in (self.module.scope, *self.module.classes()):
             for kept in self._kept(cls):
                 yield from self._cast(kept)
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and _NAMED.search(ast.unparse(node.func)):
-                        yield from self._called(node, scope)
+        for node, _, scope in self.module.calls:
+            if _NAMED.search(ast.unparse(node.func)):
+                yield from self._called(node, scope)
 
     # what is kept
 

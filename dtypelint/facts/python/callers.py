@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
 
 _FILES = 30
@@ -44,19 +43,16 @@ class Callers:
         found: list[Scope] = []
         for path in self.names.modules.files_with(function.name)[:_FILES]:
             module = self.names.modules.module(path)
-            for caller in module.scopes.values() if module is not None else ():
-                for stmt in statements(caller.body):
-                    for call in expressions(stmt):
-                        argument = _argument(call, function.name, name, order)
-                        if isinstance(call, ast.Call) and argument is not None:
-                            if function in self.names.callees(call.func, caller):
-                                found += self.names.classes(argument, caller)
+            for call, _, caller in module.calls if module is not None else ():
+                argument = _argument(call, function.name, name, order)
+                if argument is not None and function in self.names.callees(call.func, caller):
+                    found += self.names.classes(argument, caller)
         return found
 
 
-def _argument(call: ast.expr, function: str, name: str, order: list[str]) -> ast.expr | None:
+def _argument(call: ast.Call, function: str, name: str, order: list[str]) -> ast.expr | None:
     """What a call of a function of this name passes for a parameter."""
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name | ast.Attribute):
+    if not isinstance(call.func, ast.Name | ast.Attribute):
         return None
     if (call.func.id if isinstance(call.func, ast.Name) else call.func.attr) != function:
         return None

@@ -10,8 +10,8 @@ from dtypelint.facts import Form, Role
 from dtypelint.facts.arrivals import Omission
 from dtypelint.facts.python.flow import Context, flow
 from dtypelint.facts.python.layout import slot
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.readable import Readable, at
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
 from dtypelint.facts.python.trace import Tracer

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dtypelint.facts import Cast, Form, Kind, Target
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.kinds import Kinds
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Bound, Function, Scope, targets
 from dtypelint.facts.python.things import Sort, Thing
 from dtypelint.facts.python.trace import Tracer
@@ -210,12 +210,10 @@ class Casts:
             return last
         outside = scope.parent is scope.module.scope
         for module in self.names.modules.mentioning(scope.name) if outside else (scope.module,):
-            for caller in module.scopes.values():
-                for other in statements(caller.body):
-                    for node in expressions(other):
-                        if isinstance(node, ast.Call) and _tail(node) == scope.name:
-                            if scope is not caller and scope in self.names.callees(node.func, caller):
-                                last = last or self._precedes(other, caller, depth + 1)
+            for node, other, caller in module.calls:
+                if _tail(node) == scope.name and scope is not caller:
+                    if scope in self.names.callees(node.func, caller):
+                        last = last or self._precedes(other, caller, depth + 1)
         return last
 
     def _shards(self, node: ast.Call, scope: Scope, depth: int) -> bool:

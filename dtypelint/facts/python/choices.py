@@ -11,8 +11,8 @@ from dtypelint.facts import Role
 from dtypelint.facts.choices import Mapped, Missing, Raw
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
-from dtypelint.facts.python.options import destination
+from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Bound, Function, Scope, defaults
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location, Span
@@ -44,7 +44,7 @@ class Choices:
     def mapped(self) -> Iterator[Mapped]:
         if b"torch" not in self.module.tree.data:
             return
-        for stmt, scope in self._statements():
+        for stmt, scope in self.module.statements():
             for node in expressions(stmt):
                 if isinstance(node, ast.Dict):
                     yield from self._table(node, scope)
@@ -54,19 +54,14 @@ class Choices:
                 yield from self._arms(self._chain(stmt, scope))
 
     def missing(self) -> Iterator[Missing]:
-        for stmt, scope in self._statements() if b"torch" in self.module.tree.data else ():
+        for stmt, scope in self.module.statements() if b"torch" in self.module.tree.data else ():
             if isinstance(stmt, ast.If) and stmt not in self._continued:
                 yield from self._left_out(stmt, scope)
-
-    def _statements(self) -> Iterator[tuple[ast.stmt, Scope]]:
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                yield stmt, scope
 
     @cached_property
     def _continued(self) -> frozenset[ast.stmt]:
         """The statements that are the `elif` of another one."""
-        chains = (s for s, _ in self._statements() if isinstance(s, ast.If) and len(s.orelse) == 1)
+        chains = (s for s, _ in self.module.statements() if isinstance(s, ast.If) and len(s.orelse) == 1)
         return frozenset(s.orelse[0] for s in chains)
 
     # tables
@@ -208,15 +203,12 @@ class Choices:
                             yield part.value, where.module.at(part)
 
     def _options(self, attr: str) -> Iterator[tuple[str, Location]]:
-        for stmt, _ in self._statements():
-            for node in expressions(stmt):
-                match node:
-                    case ast.Call(func=ast.Attribute(attr="add_argument")) if destination(node) == attr:
-                        for keyword in node.keywords:
-                            if keyword.arg == "choices" and isinstance(keyword.value, ast.List | ast.Tuple):
-                                for part in keyword.value.elts:
-                                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                                        yield part.value, self.module.at(part)
+        for node in options_of(self.module, attr):
+            for keyword in node.keywords:
+                if keyword.arg == "choices" and isinstance(keyword.value, ast.List | ast.Tuple):
+                    for part in keyword.value.elts:
+                        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                            yield part.value, self.module.at(part)
 
     # raw arguments
 

@@ -9,7 +9,7 @@ from dtypelint.facts import Form
 from dtypelint.facts.given import Comparison
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.spellings import Spelled, Spellings
 from dtypelint.facts.python.trace import Tracer
@@ -37,11 +37,9 @@ class Comparisons:
     def find(self) -> Iterator[Comparison]:
         if b"torch" not in self.module.tree.data:
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
-                        yield from self._compared(node, stmt, scope)
+        for node, stmt, scope in self.module.expressions():
+            if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+                yield from self._compared(node, stmt, scope)
 
     def _compared(self, node: ast.Compare, stmt: ast.stmt, scope: Scope) -> Iterator[Comparison]:
         left, right = node.left, node.comparators[0]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, blocks, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, blocks, expressions, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.wording import Wording

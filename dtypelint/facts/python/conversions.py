@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.ranges import Ranges
 from dtypelint.facts.python.scope import Function, Scope
 

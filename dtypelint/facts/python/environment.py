@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from dtypelint.facts.config.environment import Write
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Scope
 from dtypelint.finding import Related, Span
 
@@ -29,17 +29,16 @@ class Writes:
         text = self.module.tree.text
         if "environ" not in text and "putenv" not in text:
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for name, value in self._written(stmt, scope):
-                    literal = value.value if isinstance(value, ast.Constant) else None
-                    yield Write(
-                        str(name.value),
-                        self._inner(name),
-                        literal if isinstance(literal, str) else None,
-                        self._inner(value),
-                        self._late(str(name.value), stmt, scope),
-                    )
+        for stmt, scope in self.module.statements():
+            for name, value in self._written(stmt, scope):
+                literal = value.value if isinstance(value, ast.Constant) else None
+                yield Write(
+                    str(name.value),
+                    self._inner(name),
+                    literal if isinstance(literal, str) else None,
+                    self._inner(value),
+                    self._late(str(name.value), stmt, scope),
+                )
 
     def _written(self, stmt: ast.stmt, scope: Scope) -> Iterator[tuple[ast.Constant, ast.expr]]:
         if isinstance(stmt, ast.Assign):

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from dtypelint.facts import Form, Role, Setting
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.readable import Readable, last
 from dtypelint.facts.python.scope import Bound, Function, Scope, parameters
 from dtypelint.facts.python.trace import Tracer

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.hints import Hints
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import Field, Names, Symbol, statements
+from dtypelint.facts.python.module import expressions, statements
+from dtypelint.facts.python.names import Field, Names, Symbol
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.things import NOTHING, Sort, Thing, join, many, mapping, pair
 from dtypelint.facts.python.trace import Tracer

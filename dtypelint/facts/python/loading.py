@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from dtypelint.facts.config.own import WORD, Known, Readers
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Field, Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Scope
 
 LOADS = re.compile(
@@ -97,14 +97,11 @@ class Loading:
     def _fields_of(self, module: Module) -> list[Field] | None:
         """The fields that a module fills from what it loads; None where it may read any key."""
         fields: list[Field] = []
-        for scope in module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call):
-                        taken = self._takes(node, scope)
-                        if taken is None:
-                            return None
-                        fields += taken
+        for node, _, scope in module.calls:
+            taken = self._takes(node, scope)
+            if taken is None:
+                return None
+            fields += taken
         return fields
 
     def _takes(self, node: ast.Call, scope: Scope) -> list[Field] | None:

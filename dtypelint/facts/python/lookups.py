@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dtypelint.facts.given import Lookup
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.roles import Roles
 from dtypelint.finding import Location
@@ -48,22 +48,19 @@ class Lookups:
     def find(self) -> Iterator[Lookup]:
         if b"getattr" not in self.module.tree.data and b"hasattr" not in self.module.tree.data:
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    match node:
-                        case ast.Call(
-                            func=ast.Name(id="getattr" | "hasattr" as name) as func,
-                            args=[receiver, ast.Constant(value=str(key)) as word, *rest],
-                        ) if self._speaks(key) and self.names.is_builtin(func, name, scope):
-                            evidence = self._mapping(receiver, scope)
-                            if evidence is None or self._belied(receiver, evidence):
-                                continue
-                            if not self._tested(receiver, stmt, scope):
-                                joined = any(
-                                    node in ast.iter_child_nodes(e) for e in expressions(stmt) if isinstance(e, _TIGHT)
-                                )
-                                yield self._lookup(node, name, receiver, word, rest, evidence, joined)
+        for node, stmt, scope in self.module.calls:
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="getattr" | "hasattr" as name) as func,
+                    args=[receiver, ast.Constant(value=str(key)) as word, *rest],
+                ) if self._speaks(key) and self.names.is_builtin(func, name, scope):
+                    evidence = self._mapping(receiver, scope)
+                    if evidence is None or self._belied(receiver, evidence):
+                        continue
+                    if not self._tested(receiver, stmt, scope):
+                        tight = (e for e in expressions(stmt) if isinstance(e, _TIGHT))
+                        joined = any(node in ast.iter_child_nodes(e) for e in tight)
+                        yield self._lookup(node, name, receiver, word, rest, evidence, joined)
 
     def _speaks(self, key: str) -> bool:
         return self.roles.role(key) is not None or self.roles.flag(key) is not None

@@ -60,6 +60,19 @@ class Module:
         """What the module binds at its top level."""
         return flow(self.scope).bindings
 
+    def statements(self) -> Iterator[tuple[ast.stmt, Scope]]:
+        """Every statement with its scope."""
+        return ((stmt, scope) for scope in self.scopes.values() for stmt in statements(scope.body))
+
+    def expressions(self) -> Iterator[tuple[ast.expr, ast.stmt, Scope]]:
+        """Every expression with its statement and its scope."""
+        return ((node, stmt, scope) for stmt, scope in self.statements() for node in expressions(stmt))
+
+    @cached_property
+    def calls(self) -> tuple[tuple[ast.Call, ast.stmt, Scope], ...]:
+        """Every call with its statement and its scope."""
+        return tuple((node, stmt, scope) for node, stmt, scope in self.expressions() if isinstance(node, ast.Call))
+
     def functions(self) -> Iterator[Scope]:
         return (s for s in self.scopes.values() if s.is_function)
 
@@ -77,6 +90,16 @@ def blocks(stmt: ast.stmt | ast.Module) -> Iterator[Sequence[ast.stmt]]:
         yield handler.body
     for case in getattr(stmt, "cases", ()):
         yield case.body
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement of a body, nested blocks included, nested functions and classes not entered."""
+    stack = list(reversed(body))
+    while stack:
+        stmt = stack.pop()
+        yield stmt
+        if not isinstance(stmt, Function | ast.ClassDef):
+            stack.extend(s for block in blocks(stmt) for s in reversed(block))
 
 
 def header(stmt: ast.stmt) -> Iterator[ast.expr]:

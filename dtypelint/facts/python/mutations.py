@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dtypelint.facts import Mutation
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.names import statements
+from dtypelint.facts.python.module import statements
 from dtypelint.facts.python.scope import Scope
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.knowledge import Call

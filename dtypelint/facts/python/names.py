@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, blocks
+from dtypelint.facts.python.module import Module, statements
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
 
 _WRAPPERS = {"Optional", "Annotated", "Union", "Final", "ClassVar", "Required", "NotRequired", "Type", "type"}
@@ -384,16 +384,6 @@ class Names:
                 yield found.value, found.scope
             elif found.kind is Bound.IMPORT and found.target != binding.target:
                 yield from self.module_values(found)
-
-
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement of a body, nested blocks included, nested functions and classes not entered."""
-    stack = list(reversed(body))
-    while stack:
-        stmt = stack.pop()
-        yield stmt
-        if not isinstance(stmt, Function | ast.ClassDef):
-            stack.extend(s for block in blocks(stmt) for s in reversed(block))
 
 
 def dotted(symbol: Symbol) -> str:

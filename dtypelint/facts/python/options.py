@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from dtypelint.facts import Argument, Role
 from dtypelint.facts.given import Option
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.facts.python.trace import Tracer
 
@@ -28,22 +28,14 @@ class Options:
     def find(self) -> Iterator[Option]:
         if b"add_argument" not in self.module.tree.data:
             return
-        calls = list(self._calls())
-        adds = [(node, scope) for name, node, scope in calls if name == "add_argument"]
-        later = {k.arg for name, node, _ in calls if name == "set_defaults" for k in node.keywords}
+        adds = [(node, scope) for node, _, scope in self.module.calls if _is(node, "add_argument")]
+        later = {k.arg for node, _, _ in self.module.calls if _is(node, "set_defaults") for k in node.keywords}
         dests = [destination(node) for node, _ in adds]
         for index, (node, scope) in enumerate(adds):
             role = self._role(dests[index])
             if role is not None:
                 others = [d for i, d in enumerate(dests) if i != index]
                 yield self._option(node, scope, role, others, bool({dests[index], None} & later))
-
-    def _calls(self) -> Iterator[tuple[str, ast.Call, Scope]]:
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                        yield node.func.attr, node, scope
 
     def _role(self, name: str) -> Role | None:
         bare = name
@@ -75,6 +67,17 @@ class Options:
             if any(b.kind is Bound.IMPORT and b.target == "argparse" for b in bindings):
                 return name
         return ""
+
+
+def _is(node: ast.Call, method: str) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == method
+
+
+def options_of(module: Module, attr: str = "") -> Iterator[ast.Call]:
+    """The calls that add an option to a parser; only those that are stored in some attribute, where it is given."""
+    for node, _, _ in module.calls:
+        if _is(node, "add_argument") and (not attr or destination(node) == attr):
+            yield node
 
 
 def destination(node: ast.Call) -> str:

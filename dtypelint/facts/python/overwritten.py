@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dtypelint.facts import Kind
 from dtypelint.facts.arrivals import Overwrite
 from dtypelint.facts.python.flow import Flow, flow
-from dtypelint.facts.python.module import Module
-from dtypelint.facts.python.names import statements
+from dtypelint.facts.python.module import Module, statements
 from dtypelint.facts.python.readable import Readable, at
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Tracer

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dtypelint.facts.given import Preset
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
-from dtypelint.facts.python.options import destination
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
@@ -35,11 +35,9 @@ class Presets:
         words = {path.rpartition(".")[2].encode() for path in self.calls}
         if not any(word in self.module.tree.data for word in words):
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and (api := self._api(node.func, scope)) is not None:
-                        yield from self._presets(node, api, scope)
+        for node, _, scope in self.module.calls:
+            if (api := self._api(node.func, scope)) is not None:
+                yield from self._presets(node, api, scope)
 
     def _api(self, func: ast.expr, scope: Scope) -> Call | None:
         if not isinstance(func, ast.Name | ast.Attribute):
@@ -95,17 +93,11 @@ class Presets:
                 yield first.value, module, module.at(first.node), f"field of `{cls.name}`", optional
         if classes:
             return
-        for each in self.module.scopes.values():
-            for stmt in statements(each.body):
-                for node in expressions(stmt):
-                    match node:
-                        case ast.Call(func=ast.Attribute(attr="add_argument"), keywords=keywords) if (
-                            destination(node) == read.attr
-                        ):
-                            default = next((k.value for k in keywords if k.arg == "default"), None)
-                            if _chosen(default):
-                                assert default is not None
-                                yield default, self.module, self.module.at(node), "command-line option", True
+        for node in options_of(self.module, read.attr):
+            default = next((k.value for k in node.keywords if k.arg == "default"), None)
+            if _chosen(default):
+                assert default is not None
+                yield default, self.module, self.module.at(node), "command-line option", True
 
     def _alone(self, read: ast.Attribute) -> bool:
         """Whether nothing else in the project reads an attribute of this name."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from dtypelint.facts.python.names import Field, Names, statements
+from dtypelint.facts.python.module import statements
+from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
 

@@ -10,8 +10,9 @@ from dtypelint.facts import Form, Kind, Role, Setting
 from dtypelint.facts.python.callers import Callers
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.held import Held
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.options import destination, options_of
 from dtypelint.facts.python.readable import Read, Readable, at, last
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Leaf, Tracer
@@ -28,7 +29,6 @@ class Reach:
         self.readable = Readable(names, tracer)
         self.callers = Callers(names)
         self.held = Held(names, tracer, self.readable)
-        self._parsers: dict[Module, list[ast.Call]] = {}
         self._kept: dict[tuple[str, Scope, str], tuple[Setting, ...]] = {}
 
     def at(self, stmt: ast.stmt, scope: Scope, fed: tuple[Leaf, ...], names: frozenset[str]) -> tuple[Setting, ...]:
@@ -118,18 +118,8 @@ class Reach:
 
     def _options(self, module: Module, base: str, hop: int, leaf: Leaf | None) -> Iterator[Setting]:
         """The command-line options of a module as attributes of the parsed namespace."""
-        if module not in self._parsers:
-            self._parsers[module] = [
-                node
-                for scope in (module.scope, *module.functions())
-                for stmt in statements(scope.body)
-                for node in expressions(stmt)
-                if isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "add_argument"
-            ]
-        for call in self._parsers[module]:
-            name = _destination(call)
+        for call in options_of(module):
+            name = destination(call)
             role = self.readable.role(name) if name else None
             if role is None:
                 continue
@@ -232,13 +222,3 @@ def _parses(node: ast.expr | None) -> bool:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("parse_args", "parse_known_args")
     )
-
-
-def _destination(call: ast.Call) -> str:
-    """The attribute that an option is stored in."""
-    for keyword in call.keywords:
-        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
-            return str(keyword.value.value)
-    spelled = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    long = next((s for s in spelled if s.startswith("--")), spelled[0] if spelled else "")
-    return long.lstrip("-").replace("-", "_")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from dtypelint.facts import Form, Kind, Role, Setting
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import Field, Names, statements
+from dtypelint.facts.python.module import expressions, statements
+from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults
 from dtypelint.facts.python.trace import Leaf, Tracer, form_of
 from dtypelint.finding import Location

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.readable import base_of, last
 from dtypelint.facts.python.scope import Scope
 
@@ -61,8 +61,7 @@ class Reads:
     def scopes(self, module: Module) -> dict[ast.expr, Scope]:
         """The scope of every expression of a module."""
         if module not in self._scopes:
-            pairs = ((s, stmt) for s in module.scopes.values() for stmt in statements(s.body))
-            self._scopes[module] = {node: s for s, stmt in pairs for node in expressions(stmt)}
+            self._scopes[module] = {node: scope for node, _, scope in module.expressions()}
         return self._scopes[module]
 
     def dumps(self, module: Module) -> Iterator[tuple[ast.expr, Scope]]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.layout import slot
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
 from dtypelint.facts.recipes import Fallback, Loss, LostRecipe
 from dtypelint.facts.targets import Targets
@@ -43,18 +43,13 @@ class Recipes:
         self.callers = callers
 
     @cached_property
-    def everything(self) -> list[tuple[ast.Call, ast.stmt, Scope]]:
-        """Every call of the module."""
-        return list(_calls(self.module))
-
-    @cached_property
     def made(self) -> list[tuple[ast.Call, ast.stmt, Scope, Call]]:
         """Every call about fp8 that the tables know."""
         known = {path: api for path, api in self.calls.items() if api.family == "fp8"}
         words = {path.rpartition(".")[2] for path in known}
         words |= {b.name for bound in self._imports() for b in bound if b.target.rpartition(".")[2] in words}
         found = []
-        for node, stmt, scope in self.everything:
+        for node, stmt, scope in self.module.calls:
             if _last(node.func) in words:
                 paths = self.names.paths(node.func, scope)
                 found += [(node, stmt, scope, known[path]) for path in paths[:1] if path in known]
@@ -77,12 +72,11 @@ class Recipes:
             elif api.kind == "fp8_convert" and isinstance(stmt, ast.Expr) and stmt.value is node:
                 yield from self._unconverted(node, scope)
         yield from self._handed_back()
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                if isinstance(stmt, ast.If) and stmt.orelse:
-                    yield from self._unforwarded(stmt)
-                elif isinstance(stmt, ast.Assign):
-                    yield from self._unread(stmt, scope)
+        for stmt, scope in self.module.statements():
+            if isinstance(stmt, ast.If) and stmt.orelse:
+                yield from self._unforwarded(stmt)
+            elif isinstance(stmt, ast.Assign):
+                yield from self._unread(stmt, scope)
 
     def fallbacks(self) -> Iterator[Fallback]:
         """Conversions in a `try` whose handler goes on."""
@@ -143,7 +137,7 @@ class Recipes:
             return ()
         found = []
         for module in self.callers(scope.name):
-            for node, stmt, where in _calls(module):
+            for node, stmt, where in module.calls:
                 if _last(node.func) == scope.name and scope in self.names.symbols(node.func, where):
                     home = Recipes(module, self.names, self.calls, self.targets, self.callers)
                     if home._fate(node, stmt, where)[0] not in ("alone", "logged"):
@@ -155,7 +149,7 @@ class Recipes:
 
     def _handed_back(self) -> Iterator[LostRecipe]:
         """Calls in this module of a function that returns a recipe, the result dropped."""
-        for node, stmt, scope in self.everything:
+        for node, stmt, scope in self.module.calls:
             if not ABOUT.search(_last(node.func)):
                 continue
             for symbol in self.names.symbols(node.func, scope):
@@ -180,7 +174,7 @@ class Recipes:
             return
         places = []
         order = flow(scope).order
-        for node, later, where in self.everything:
+        for node, later, where in self.module.calls:
             if where is scope and "accelerate.Accelerator" in self.names.paths(node.func, scope):
                 if any(k.arg in (None, "kwargs_handlers") for k in node.keywords) or order[later] < order[stmt]:
                     return
@@ -296,14 +290,6 @@ def _plain(names: Names, cls: Scope) -> set[str]:
     return inner | {"builtins", "abc", "typing", "object", "enum"}
 
 
-def _calls(module: Module) -> Iterator[tuple[ast.Call, ast.stmt, Scope]]:
-    for scope in module.scopes.values():
-        for stmt in statements(scope.body):
-            for node in expressions(stmt):
-                if isinstance(node, ast.Call):
-                    yield node, stmt, scope
-
-
 def _own_calls(body: list[ast.stmt]) -> dict[str, ast.Call | None]:
     """The calls of a branch by their callee; None for one that is made more than once."""
     found: dict[str, ast.Call | None] = {}
@@ -316,12 +302,11 @@ def _own_calls(body: list[ast.stmt]) -> dict[str, ast.Call | None]:
 
 def _named_without_call(module: Module, scope: Scope, names: Names) -> bool:
     """Whether a function is handed on by its name, so that other callers are not known."""
-    called = {id(node.func) for node, _, _ in _calls(module)}
-    for where in module.scopes.values():
-        for node in expressions_of(where):
-            if isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
-                if _last(node) == scope.name and scope in names.symbols(node, where):
-                    return True
+    called = {id(node.func) for node, _, _ in module.calls}
+    for node, _, where in module.expressions():
+        if isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
+            if _last(node) == scope.name and scope in names.symbols(node, where):
+                return True
     return False
 
 

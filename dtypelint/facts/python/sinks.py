@@ -14,8 +14,8 @@ from dtypelint.facts.python.devices import device_type
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.imports import imports
 from dtypelint.facts.python.layout import slot
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.scope import Bound, Scope
@@ -58,13 +58,10 @@ class Sinks:
 
     def find(self) -> Iterator[Sink]:
         wanted = self._words()
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call):
-                        yield from self._sink(node, stmt, scope, wanted)
-                        yield from self._policy_dict(node, stmt, scope)
-                        yield from self._forward(node, stmt, scope)
+        for node, stmt, scope in self.module.calls:
+            yield from self._sink(node, stmt, scope, wanted)
+            yield from self._policy_dict(node, stmt, scope)
+            yield from self._forward(node, stmt, scope)
 
     def _words(self) -> set[str]:
         """The last names under which an api may be called here: its own, and what this module aliases it to."""
@@ -73,12 +70,10 @@ class Sinks:
         grown = True
         while grown:
             grown = False
-            for scope in self.module.scopes.values():
-                for stmt in statements(scope.body):
-                    for name in _aliases(stmt, words):
-                        if name not in words:
-                            words.add(name)
-                            grown = True
+            for stmt, _ in self.module.statements():
+                new = set(_aliases(stmt, words)) - words
+                words |= new
+                grown = grown or bool(new)
         return words
 
     def api(self, func: ast.expr, scope: Scope) -> Call | None:

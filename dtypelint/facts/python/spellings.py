@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from dtypelint.facts import Form
 from dtypelint.facts.python.kinds import Kinds
-from dtypelint.facts.python.module import expressions
-from dtypelint.facts.python.names import Field, Names, statements
-from dtypelint.facts.python.options import destination
+from dtypelint.facts.python.names import Field, Names
+from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
@@ -93,17 +92,13 @@ class Spellings:
         for node in ast.walk(module.tree.root):
             if isinstance(node, ast.Attribute) and node.attr == attr and isinstance(node.ctx, ast.Store):
                 return None
-        for each in module.scopes.values():
-            for stmt in statements(each.body):
-                for node in expressions(stmt):
-                    match node:
-                        case ast.Call(func=ast.Attribute(attr="add_argument")) if destination(node) == attr:
-                            given = {k.arg: k.value for k in node.keywords}
-                            kind, default = given.get("type"), given.get("default")
-                            typed = isinstance(kind, ast.Name) and kind.id == "str"
-                            plain = isinstance(default, ast.Constant) and isinstance(default.value, str)
-                            if typed or (kind is None and plain and "action" not in given):
-                                return Spelled(Form.STRING, "a command-line option", module.at(node))
+        for node in options_of(module, attr):
+            given = {k.arg: k.value for k in node.keywords}
+            kind, default = given.get("type"), given.get("default")
+            typed = isinstance(kind, ast.Name) and kind.id == "str"
+            plain = isinstance(default, ast.Constant) and isinstance(default.value, str)
+            if typed or (kind is None and plain and "action" not in given):
+                return Spelled(Form.STRING, "a command-line option", module.at(node))
         return None
 
     def _called(self, node: ast.Call, stmt: ast.stmt, scope: Scope, depth: int) -> Spelled | None:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from dtypelint.facts.given import Switch
-from dtypelint.facts.python.module import Module
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
@@ -29,12 +29,11 @@ class Switches:
         words = {path.rpartition(".")[2].encode() for path in self.dead}
         switches = any(word in self.module.tree.data for word in words)
         copies = b".copy_(" in self.module.tree.data
-        for scope in self.module.scopes.values() if switches or copies else ():
-            for stmt in statements(scope.body):
-                if switches:
-                    yield from self._switched(stmt, scope)
-                if copies and isinstance(stmt, ast.Expr):
-                    yield from self._copied(stmt, scope)
+        for stmt, scope in self.module.statements() if switches or copies else ():
+            if switches:
+                yield from self._switched(stmt, scope)
+            if copies and isinstance(stmt, ast.Expr):
+                yield from self._copied(stmt, scope)
 
     def _switched(self, stmt: ast.stmt, scope: Scope) -> Iterator[Switch]:
         for target, path in self._assigned(stmt, scope):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dtypelint.facts import Kind
 from dtypelint.facts.arrivals import Declaration, Proof, Unread
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Field, Names, dotted, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Field, Names, dotted
 from dtypelint.facts.python.reads import Reads, Use
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Tracer, tail
