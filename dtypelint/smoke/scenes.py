@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dtypelint.facts.python.module import expressions, statements
 from dtypelint.facts.python.names import External
 from dtypelint.facts.python.scope import Function, Scope
+from dtypelint.facts.python.syntax import passed
 from dtypelint.smoke.slices import leading
 from dtypelint.smoke.symbols import Dtype, Unknown
 
@@ -145,7 +146,7 @@ def _dtype(cast: ast.Call) -> ast.expr | Dtype | None:
         return METHODS[cast.func.attr]
     if cast.func.attr == "type_as":
         return cast.args[0] if cast.args else None
-    named = next((keyword.value for keyword in cast.keywords if keyword.arg == "dtype"), None)
+    named = passed(cast, "dtype")
     if named is not None:
         return named
     if len(cast.args) >= 2:

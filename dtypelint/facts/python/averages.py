@@ -13,6 +13,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Bound, Function, Scope, defaults, parameters
+from dtypelint.facts.python.syntax import argument, passed
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location
 
@@ -152,7 +153,7 @@ class Averages:
                 dtype = _dtype_argument(kept.cast)
                 if kept.scope is not init or not isinstance(dtype, ast.Name) or not isinstance(init.node, Function):
                     continue
-                given = _given(node, init.node, dtype.id)
+                given = argument(node, dtype.id, [a.arg for a in parameters(init.node)][1:])
                 found = self._low(given, scope) if given is not None else None
                 if given is not None and found is not None:
                     at = kept.scope.module.at(kept.cast)
@@ -207,15 +208,5 @@ def _dtype_argument(call: ast.Call) -> ast.expr | None:
     assert isinstance(call.func, ast.Attribute)
     if call.func.attr != "to":
         return None
-    named = next((k.value for k in call.keywords if k.arg == "dtype"), None)
+    named = passed(call, "dtype")
     return named or (call.args[-1] if call.args else None)
-
-
-def _given(call: ast.Call, callee: Function, name: str) -> ast.expr | None:
-    """The argument of a constructor call for one parameter of its `__init__`."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    names = [a.arg for a in parameters(callee)][1:]
-    index = names.index(name) if name in names else len(call.args)
-    return call.args[index] if index < len(call.args) and not isinstance(call.args[index], ast.Starred) else None

@@ -6,6 +6,7 @@ import ast
 
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.python.syntax import argument, last_name
 
 _FILES = 30
 
@@ -44,21 +45,7 @@ class Callers:
         for path in self.names.modules.files_with(function.name)[:_FILES]:
             module = self.names.modules.module(path)
             for call, _, caller in module.calls if module is not None else ():
-                argument = _argument(call, function.name, name, order)
-                if argument is not None and function in self.names.callees(call.func, caller):
-                    found += self.names.classes(argument, caller)
+                given = argument(call, name, order) if last_name(call.func) == function.name else None
+                if given is not None and function in self.names.callees(call.func, caller):
+                    found += self.names.classes(given, caller)
         return found
-
-
-def _argument(call: ast.Call, function: str, name: str, order: list[str]) -> ast.expr | None:
-    """What a call of a function of this name passes for a parameter."""
-    if not isinstance(call.func, ast.Name | ast.Attribute):
-        return None
-    if (call.func.id if isinstance(call.func, ast.Name) else call.func.attr) != function:
-        return None
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    index = order.index(name) if name in order else len(call.args)
-    plain = index < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: index + 1])
-    return call.args[index] if plain else None

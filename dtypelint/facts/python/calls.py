@@ -14,6 +14,7 @@ from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.readable import Readable, at
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
+from dtypelint.facts.python.syntax import is_none, passed
 from dtypelint.facts.python.trace import Tracer
 
 _SPECIFIC = (Role.PARAM, Role.REDUCE, Role.BUFFER, Role.OUTPUT, Role.AUTOCAST, Role.MASTER, Role.GENERAL, Role.FP8)
@@ -51,12 +52,12 @@ class Omissions:
                 for node in expressions(stmt)
                 if isinstance(node, ast.Call) and self._shards(node, function)
             ]
-            blocks = [(n, s) for n, s in found if _in_loop(context, s) and _keyword(n, "mp_policy") is not None]
+            blocks = [(n, s) for n, s in found if _in_loop(context, s) and passed(n, "mp_policy") is not None]
             for node, stmt in found:
                 if _in_loop(context, stmt) or not blocks or len(node.args) > 1 or not _is_plain(node, "mp_policy"):
                     continue
                 block, inner = blocks[0]
-                value = _keyword(block, "mp_policy")
+                value = passed(block, "mp_policy")
                 outer = {id(g.test) for g in context[stmt].guards}
                 shared = outer <= {id(g.test) for g in context[inner].guards}
                 if value is not None and shared and isinstance(value, ast.Name | ast.Attribute):
@@ -92,7 +93,7 @@ class Omissions:
         given = {k.arg for k in call.keywords} | set(self._positional(call, callee))
         before = flow(function).before.get(stmt, {})
         for name, default in defaults(callee.node).items():
-            if name not in held or name in given or not _is_none(default):
+            if name not in held or name in given or not is_none(default):
                 continue
             bindings = tuple(b for b in before.get(name, ()) if b.kind is not Bound.UNBOUND)
             if len(bindings) != len(before.get(name, ())) or not bindings:
@@ -151,7 +152,7 @@ class Omissions:
             isinstance(node, ast.Call)
             and node is not call
             and self.module.tree.source(node.func) == target
-            and (_keyword(node, name) is not None or name in self._positional(node, callee))
+            and (passed(node, name) is not None or name in self._positional(node, callee))
             for stmt in statements(function.body)
             for node in expressions(stmt)
         )
@@ -177,14 +178,10 @@ def _in_loop(context: dict[ast.stmt, Context], stmt: ast.stmt) -> bool:
     return stmt in context and bool(context[stmt].loops)
 
 
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
 def _is_plain(call: ast.Call, name: str) -> bool:
     """Whether a call leaves out a keyword for sure."""
     spread = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-    return not spread and _keyword(call, name) is None
+    return not spread and passed(call, name) is None
 
 
 def _fills(callee: Scope, name: str) -> bool:
@@ -196,7 +193,3 @@ def _fills(callee: Scope, name: str) -> bool:
             case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=held), *_]) if held == name:
                 return True
     return False
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

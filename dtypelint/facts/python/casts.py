@@ -11,6 +11,7 @@ from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Bound, Function, Scope, targets
+from dtypelint.facts.python.syntax import last_name
 from dtypelint.facts.python.things import Sort, Thing
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location, Span
@@ -65,7 +66,7 @@ class Casts:
         return (
             context is None
             or any(stmt in each.body for each in context.tries)
-            or any(_tail(item.context_expr) in _PROBES for item in context.items)
+            or any(_opened(item.context_expr) in _PROBES for item in context.items)
         )
 
     def _rebound(self, stmt: ast.Assign, name: str, value: ast.Call, scope: Scope) -> Iterator[Cast]:
@@ -166,7 +167,7 @@ class Casts:
         return False
 
     def _moves_only(self, call: ast.Call, stmt: ast.stmt, scope: Scope) -> bool:
-        if _tail(call) != "to" or any(k.arg in ("dtype", "other", None) for k in call.keywords):
+        if last_name(call.func) != "to" or any(k.arg in ("dtype", "other", None) for k in call.keywords):
             return False
         for argument in (*call.args, *(k.value for k in call.keywords)):
             value = self.tracer.value(argument, scope)
@@ -190,7 +191,7 @@ class Casts:
                 bound = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
                 read = {n.id for a in (*call.args, *call.keywords) for n in ast.walk(a) if isinstance(n, ast.Name)}
                 plain = isinstance(call.func, ast.Attribute) and call.func.value is receiver
-                if plain and not bound & read and _tail(call) != "type_as" and "#" not in tree.source(loop):
+                if plain and not bound & read and last_name(call.func) != "type_as" and "#" not in tree.source(loop):
                     return tree.span(loop), tree.source(owner) + tree.source(call).removeprefix(tree.source(receiver))
         return None
 
@@ -211,7 +212,7 @@ class Casts:
         outside = scope.parent is scope.module.scope
         for module in self.names.modules.mentioning(scope.name) if outside else (scope.module,):
             for node, other, caller in module.calls:
-                if _tail(node) == scope.name and scope is not caller:
+                if last_name(node.func) == scope.name and scope is not caller:
                     if scope in self.names.callees(node.func, caller):
                         last = last or self._precedes(other, caller, depth + 1)
         return last
@@ -221,14 +222,18 @@ class Casts:
         symbols = self.names.symbols(node.func, scope)
         paths = [symbol.path for symbol in symbols if isinstance(symbol, External)]
         calls = (self.tracer.calls.get(path) for path in paths)
-        if _tail(node) in _BUILDS or any(call is not None and call.kind in ("shard", "optimizer") for call in calls):
+        if last_name(node.func) in _BUILDS or any(
+            call is not None and call.kind in ("shard", "optimizer") for call in calls
+        ):
             return True
         for symbol in symbols if depth < 2 else ():
             if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
                 nodes = (inner for stmt in statements(symbol.body) for inner in expressions(stmt))
                 if any(isinstance(inner, ast.Call) and self._shards(inner, symbol, depth + 1) for inner in nodes):
                     return True
-        takes = any(isinstance(argument, ast.Call) and _tail(argument) == "parameters" for argument in node.args)
+        takes = any(
+            isinstance(argument, ast.Call) and last_name(argument.func) == "parameters" for argument in node.args
+        )
         known = any(path.partition(".")[0] in ("builtins", "itertools") for path in paths)
         return takes and not known and len(paths) == len(symbols)
 
@@ -258,7 +263,6 @@ def _cast_name(call: ast.expr) -> ast.Name | None:
     return call if found and isinstance(call, ast.Name) else None
 
 
-def _tail(node: ast.expr) -> str:
-    """The last name of what a call calls."""
-    func = node.func if isinstance(node, ast.Call) else node
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+def _opened(item: ast.expr) -> str:
+    """The last name of what a `with` enters."""
+    return last_name(item.func if isinstance(item, ast.Call) else item)

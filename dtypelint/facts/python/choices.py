@@ -14,6 +14,7 @@ from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Bound, Function, Scope, defaults
+from dtypelint.facts.python.syntax import is_none
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location, Span
 
@@ -216,7 +217,7 @@ class Choices:
         """`if precision == …` behind `self.precision = precision or …`, where the argument may be None."""
         for scope in self.module.functions():
             assert isinstance(scope.node, Function)
-            optional = {n for n, d in defaults(scope.node).items() if isinstance(d, ast.Constant) and d.value is None}
+            optional = {n for n, d in defaults(scope.node).items() if is_none(d)}
             optional = {n for n in optional if self.roles.role(n) is not None}
             if optional:
                 yield from self._raw(scope, optional)

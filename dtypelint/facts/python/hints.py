@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import External, Names, Symbol
 from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.python.syntax import unquoted
 from dtypelint.facts.python.things import NOTHING, Sort, Thing, join, many, mapping
 from dtypelint.finding import Location
 
@@ -28,14 +29,8 @@ class Hints:
     def annotated(self, node: ast.expr | None, scope: Scope) -> Thing | None:
         """What an annotation, or the class in a test, says."""
         match node:
-            case ast.Constant(value=str(text)):
-                try:
-                    inner = ast.parse(text, mode="eval").body
-                except (SyntaxError, ValueError):
-                    return None
-                for part in ast.walk(inner):
-                    ast.copy_location(part, node)
-                return self.annotated(inner, scope)
+            case ast.Constant(value=str()):
+                return self.annotated(unquoted(node), scope)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
                 return join(self._member(each, scope) for each in (left, right))
             case ast.Subscript(value=base, slice=index):

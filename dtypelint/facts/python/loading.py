@@ -11,6 +11,7 @@ from dtypelint.facts.config.own import WORD, Known, Readers
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.python.syntax import last_name
 
 LOADS = re.compile(
     r"\b(?:safe_load|OmegaConf\.load|yaml\.load|json\.loads?|YAML\(|hydra\.main)\b|\bload_yaml|read_yaml"
@@ -106,7 +107,7 @@ class Loading:
 
     def _takes(self, node: ast.Call, scope: Scope) -> list[Field] | None:
         """The fields that a call takes out of a mapping, None where it may take any key."""
-        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        last = last_name(node.func)
         if last == "model_validate" and isinstance(node.func, ast.Attribute):
             classes = self._classes(node.func.value, scope)
             return list(_fields(self.names, classes)) if classes and all(map(self._drops, classes)) else None

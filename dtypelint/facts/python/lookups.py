@@ -11,6 +11,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
+from dtypelint.facts.python.syntax import unquoted
 from dtypelint.facts.roles import Roles
 from dtypelint.finding import Location
 
@@ -158,14 +159,8 @@ class Lookups:
     def _annotated(self, node: ast.expr | None, scope: Scope) -> Evidence | None:
         """Whether an annotation names nothing but mappings, and None."""
         match node:
-            case ast.Constant(value=str(text)):
-                try:
-                    inner = ast.parse(text, mode="eval").body
-                except (SyntaxError, ValueError):
-                    return None
-                for part in ast.walk(inner):
-                    ast.copy_location(part, node)
-                return self._annotated(inner, scope)
+            case ast.Constant(value=str()):
+                return self._annotated(unquoted(node), scope)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
                 return self._union([left, right], scope)
             case ast.Subscript(value=base, slice=index):

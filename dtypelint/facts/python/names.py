@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, statements
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.python.syntax import unquoted
 
 _WRAPPERS = {"Optional", "Annotated", "Union", "Final", "ClassVar", "Required", "NotRequired", "Type", "type"}
 _DEPTH = 12
@@ -276,12 +277,8 @@ class Names:
         if node is None or depth > 6:
             return ()
         match node:
-            case ast.Constant(value=str(text)):
-                try:
-                    inner = ast.parse(text, mode="eval").body
-                except (SyntaxError, ValueError):
-                    return ()
-                return self.annotated(inner, scope, depth + 1)
+            case ast.Constant(value=str()):
+                return self.annotated(unquoted(node), scope, depth + 1)
             case ast.BinOp(left=left, right=right, op=ast.BitOr()):
                 return (*self.annotated(left, scope, depth + 1), *self.annotated(right, scope, depth + 1))
             case ast.Subscript(value=base, slice=inner):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.python.syntax import is_none
 from dtypelint.facts.steps import Branch
 
 _DEPTH = 6
@@ -150,17 +151,17 @@ class Objects:
         inside = frame if only.scope is frame.scope else Frame(only.scope)
         if isinstance(only.value, _PURE):
             return only.value, inside
-        if isinstance(only.value, ast.IfExp) and _is_none(only.value.orelse):
+        if isinstance(only.value, ast.IfExp) and is_none(only.value.orelse):
             return only.value.test, inside
         return None
 
     def _decided(self, first: Binding, second: Binding, frame: Frame) -> tuple[ast.expr, Frame] | None:
         """The test that gives a name an object in one branch and None in the other."""
-        if not _is_none(first.value) and not _is_none(second.value):
+        if not is_none(first.value) and not is_none(second.value):
             return None
-        made, none = (second, first) if _is_none(first.value) else (first, second)
+        made, none = (second, first) if is_none(first.value) else (first, second)
         context = flow(frame.scope).context
-        if not isinstance(made.node, ast.stmt) or not isinstance(none.node, ast.stmt) or _is_none(made.value):
+        if not isinstance(made.node, ast.stmt) or not isinstance(none.node, ast.stmt) or is_none(made.value):
             return None
         outer = {id(g.test) for g in context[none.node].guards if made.node in context}
         here = context[made.node].guards if made.node in context else ()
@@ -217,10 +218,6 @@ class Objects:
         label = f"{callee.name}@{call.lineno}."
         site = frame.site or (call, stmt, frame)
         return Frame(callee, given, label, self.path(stmt, frame), self.loops(stmt, frame), frame.depth + 1, site)
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _place(node: ast.stmt | ast.ExceptHandler, frame: Frame) -> str:

@@ -10,6 +10,7 @@ from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Bound, Scope
+from dtypelint.facts.python.syntax import passed
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
@@ -94,7 +95,7 @@ class Presets:
         if classes:
             return
         for node in options_of(self.module, read.attr):
-            default = next((k.value for k in node.keywords if k.arg == "default"), None)
+            default = passed(node, "default")
             if _chosen(default):
                 assert default is not None
                 yield default, self.module, self.module.at(node), "command-line option", True

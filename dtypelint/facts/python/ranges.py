@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dtypelint.facts.python.module import statements
 from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
+from dtypelint.facts.python.syntax import is_none, passed
 from dtypelint.facts.python.trace import Tracer
 
 _DEEPEST = 8
@@ -106,10 +107,8 @@ class Ranges:
 
     def choices(self, call: ast.Call, scope: Scope) -> Answer:
         """The choices of a command-line option."""
-        for keyword in call.keywords:
-            if keyword.arg == "choices":
-                return self._listed(keyword.value, scope)
-        return None
+        given = passed(call, "choices")
+        return self._listed(given, scope) if given is not None else None
 
     def _listed(self, node: ast.expr, scope: Scope) -> Answer:
         match node:
@@ -217,10 +216,10 @@ class Ranges:
         match node:
             case ast.Subscript(value=base, slice=inner) if ast.unparse(base).rpartition(".")[2] == "Literal":
                 parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-                chosen = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+                chosen = [part for part in parts if not is_none(part)]
                 return _union(self.words(part, scope) for part in chosen)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-                sides = [s for s in (left, right) if not (isinstance(s, ast.Constant) and s.value is None)]
+                sides = [s for s in (left, right) if not is_none(s)]
                 return _union(self._annotated(side, scope) for side in sides)
             case ast.Subscript(value=base, slice=inner) if ast.unparse(base).rpartition(".")[2] == "Optional":
                 return self._annotated(inner, scope)

@@ -10,6 +10,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import expressions, statements
 from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults
+from dtypelint.facts.python.syntax import is_none
 from dtypelint.facts.python.trace import Leaf, Tracer, form_of
 from dtypelint.finding import Location
 
@@ -44,7 +45,7 @@ class Readable:
 
     def may_be_none(self, annotation: ast.expr | None, default: ast.expr | None) -> bool:
         text = ast.unparse(annotation) if annotation is not None else ""
-        return "None" in text or "Optional" in text or (isinstance(default, ast.Constant) and default.value is None)
+        return "None" in text or "Optional" in text or is_none(default)
 
     def swap(self, leaf: Leaf, text: str) -> str | None:
         """The text of a leaf's conversion with another setting in its place."""

@@ -14,6 +14,7 @@ from dtypelint.facts.python.layout import slot
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.python.syntax import is_none, last_name
 from dtypelint.facts.recipes import Fallback, Loss, LostRecipe
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related, Span
@@ -50,7 +51,7 @@ class Recipes:
         words |= {b.name for bound in self._imports() for b in bound if b.target.rpartition(".")[2] in words}
         found = []
         for node, stmt, scope in self.module.calls:
-            if _last(node.func) in words:
+            if last_name(node.func) in words:
                 paths = self.names.paths(node.func, scope)
                 found += [(node, stmt, scope, known[path]) for path in paths[:1] if path in known]
         return found
@@ -138,7 +139,7 @@ class Recipes:
         found = []
         for module in self.callers(scope.name):
             for node, stmt, where in module.calls:
-                if _last(node.func) == scope.name and scope in self.names.symbols(node.func, where):
+                if last_name(node.func) == scope.name and scope in self.names.symbols(node.func, where):
                     home = Recipes(module, self.names, self.calls, self.targets, self.callers)
                     if home._fate(node, stmt, where)[0] not in ("alone", "logged"):
                         return ()
@@ -150,7 +151,7 @@ class Recipes:
     def _handed_back(self) -> Iterator[LostRecipe]:
         """Calls in this module of a function that returns a recipe, the result dropped."""
         for node, stmt, scope in self.module.calls:
-            if not ABOUT.search(_last(node.func)):
+            if not ABOUT.search(last_name(node.func)):
                 continue
             for symbol in self.names.symbols(node.func, scope):
                 if not isinstance(symbol, Scope) or not symbol.is_function:
@@ -193,10 +194,10 @@ class Recipes:
         rows: Iterable[Mapping[str, Any]] = api.extra.get("ignores", ())
         for row in rows:
             beside = given.get(row["beside"])
-            if beside is None or _is_none(beside.value) or not self.targets.affects(api.library, row["versions"]):
+            if beside is None or is_none(beside.value) or not self.targets.affects(api.library, row["versions"]):
                 continue
             for name in row["names"]:
-                if name in given and not _is_none(given[name].value):
+                if name in given and not is_none(given[name].value):
                     place = Related(self.module.at(beside), f"`{beside.arg}` is given here")
                     versions = f"{api.library} {row['versions']}"
                     span = self.module.tree.span(given[name])
@@ -305,7 +306,7 @@ def _named_without_call(module: Module, scope: Scope, names: Names) -> bool:
     called = {id(node.func) for node, _, _ in module.calls}
     for node, _, where in module.expressions():
         if isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
-            if _last(node) == scope.name and scope in names.symbols(node, where):
+            if last_name(node) == scope.name and scope in names.symbols(node, where):
                 return True
     return False
 
@@ -313,14 +314,6 @@ def _named_without_call(module: Module, scope: Scope, names: Names) -> bool:
 def _is_or_holds(value: ast.expr, node: ast.expr) -> bool:
     """Whether a value is an expression, or a list or tuple that holds it."""
     return value is node or (isinstance(value, ast.List | ast.Tuple) and any(item is node for item in value.elts))
-
-
-def _last(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _stored(stmt: ast.stmt) -> Iterator[ast.Name]:

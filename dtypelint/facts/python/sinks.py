@@ -19,6 +19,7 @@ from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.scope import Bound, Scope
+from dtypelint.facts.python.syntax import last_name, passed
 from dtypelint.facts.python.trace import Leaf, Tracer
 from dtypelint.facts.python.wording import Wording
 from dtypelint.facts.targets import Targets
@@ -85,7 +86,7 @@ class Sinks:
         return None
 
     def _sink(self, node: ast.Call, stmt: ast.stmt, scope: Scope, words: set[str]) -> Iterator[Sink]:
-        name = _last_name(node.func)
+        name = last_name(node.func)
         filled = Filled()
         via = "call"
         api: Call | None = None
@@ -97,7 +98,7 @@ class Sinks:
                     api, inner, where = held
                     via = "held"
                     self._fill(filled, api, inner.args[1:], inner.keywords, where, own=False)
-        if api is None and name == "partial" and node.args and _last_name(node.args[0]) in words:
+        if api is None and name == "partial" and node.args and last_name(node.args[0]) in words:
             api = self.api(node.args[0], scope)
             if api is None or not set(self.names.paths(node.func, scope)) & set(_PARTIAL):
                 return
@@ -120,7 +121,7 @@ class Sinks:
     def _policy_dict(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> Iterator[Sink]:
         """A policy that is handed over as a dict."""
         name = next((k.arg for k in node.keywords if k.arg in self._dict_arguments), None)
-        value = next((k.value for k in node.keywords if k.arg == name), None)
+        value = passed(node, name) if name is not None else None
         if name is None or value is None:
             return
         for path in self.names.paths(node.func, scope):
@@ -148,7 +149,7 @@ class Sinks:
         if crossed and not self._is_known(node, scope):
             names = tuple(k.arg for k in node.keywords if k.arg)
             roles = {name: self.tracer.roles.role(name) or Role.GENERAL for name in crossed}
-            api = Call("", "forward", _last_name(node.func), "any", (), names, (), roles, False, {})
+            api = Call("", "forward", last_name(node.func), "any", (), names, (), roles, False, {})
             filled = Filled(
                 {k.arg: (k.value, True, True) for k in node.keywords if k.arg and self._is_precision(k.arg)}
             )
@@ -349,7 +350,7 @@ class Sinks:
                     ast.Assign(value=ast.Call(args=[first, *_], keywords=keywords) as call)
                     | ast.Return(value=ast.Call(args=[first, *_], keywords=keywords) as call)
                 ) if ast.unparse(first) in names:
-                    if _last_name(call.func) == "replace":
+                    if last_name(call.func) == "replace":
                         for keyword in keywords:
                             if keyword.arg:
                                 filled.values.setdefault(keyword.arg, (keyword.value, False, True))
@@ -435,13 +436,6 @@ def _within(node: ast.expr) -> set[ast.AST]:
     return set(ast.walk(node))
 
 
-def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
-
-
 def _aliases(stmt: ast.stmt, words: set[str]) -> Iterator[str]:
     """The names that a statement makes out of wanted ones."""
     match stmt:
@@ -450,11 +444,11 @@ def _aliases(stmt: ast.stmt, words: set[str]) -> Iterator[str]:
         case ast.Assign(targets=targets, value=value):
             inner = (
                 value.args[0]
-                if isinstance(value, ast.Call) and value.args and _last_name(value.func) == "partial"
+                if isinstance(value, ast.Call) and value.args and last_name(value.func) == "partial"
                 else value
             )
             options = [inner, *([inner.body, inner.orelse] if isinstance(inner, ast.IfExp) else [])]
-            if any(_last_name(o) in words for o in options):
-                yield from (_last_name(t) for t in targets)
+            if any(last_name(o) in words for o in options):
+                yield from (last_name(t) for t in targets)
         case _:
             return

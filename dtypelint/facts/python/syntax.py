@@ -1,0 +1,45 @@
+"""Small questions about one node of a syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+
+def last_name(node: ast.expr) -> str:
+    """`c` of `a.b.c` and of `c`; empty for what is no name."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def is_none(node: ast.expr | None) -> bool:
+    """Whether None is written out."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def passed(call: ast.Call, name: str) -> ast.expr | None:
+    """What a call passes by a keyword."""
+    return next((each.value for each in call.keywords if each.arg == name), None)
+
+
+def unquoted(node: ast.Constant) -> ast.expr | None:
+    """The expression inside of a quoted annotation, at the place of the quotes."""
+    try:
+        inner = ast.parse(str(node.value), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return inner
+
+
+def argument(call: ast.Call, name: str, order: Sequence[str]) -> ast.expr | None:
+    """What a call passes for a parameter; `order` holds those that may be given by their place."""
+    named = passed(call, name)
+    if named is not None or name not in order:
+        return named
+    index = order.index(name)
+    plain = index < len(call.args) and not any(isinstance(each, ast.Starred) for each in call.args[: index + 1])
+    return call.args[index] if plain else None
