@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import refusal, taken
+from dtypelint.facts.config.judge import answers, refusal, taken, unsaid
 from dtypelint.facts.config.launches import Launches, Run
 from dtypelint.facts.config.nodes import Scalar, Type
 from dtypelint.facts.config.shell import Flag, Word
-from dtypelint.facts.configs import Answer, ConfigKey, Fate, Fp8Request, Insertion
+from dtypelint.facts.configs import ConfigKey, Fate, Fp8Request, Insertion
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related, Span
 from dtypelint.schemas import Config
@@ -31,14 +31,12 @@ class Commands:
         targets: Targets,
         launches: Launches,
         documents: Documents,
-        text: Callable[[str], str],
         evident: Callable[[], tuple[str, ...]],
     ) -> None:
         self._config = next((config for config in configs if config.section(("--",))), None)
         self._targets = targets
         self._launches = launches
         self._documents = documents
-        self._text = text
         self._evident = evident
 
     def _affects(self, versions: str) -> bool:
@@ -60,7 +58,7 @@ class Commands:
                 yield _key(flag.name, flag.value, Fate.REFUSED_VALUE, taken(reading), is_fp8=False)
         asked = self._launches.asks(run)
         script = self._launches.script(run)
-        if asked is not None and script is not None and TRAINER.search(self._text(script)):
+        if asked is not None and script is not None and TRAINER.search(self._documents.text(script)):
             for name, dtype in FLAGS.items():
                 flag = run.launch.arguments.get(name)
                 if flag is not None and _is_on(flag):
@@ -73,7 +71,7 @@ class Commands:
         for run, asked in self._launches.about(path):
             script = self._launches.script(run)
             document = self._documents.first(path)
-            if document is None or script is None or not TRAINER.search(self._text(script)):
+            if document is None or script is None or not TRAINER.search(self._documents.text(script)):
                 continue
             for name, dtype in FLAGS.items():
                 entry = document.get(name)
@@ -87,21 +85,17 @@ class Commands:
         flag = run.launch.flags.get("mixed_precision")
         if self._config is None or flag is None or flag.text != "fp8":
             return
-        answers = tuple(
-            Answer(self._config.library, each.versions, each.grade == "error", each.backend, each.says)
-            for each in self._config.requests
-            if self._affects(each.versions) and all("-" in values for values in each.when.values())
-        )
+        found = answers(self._config, self._targets, unsaid)
         backend = self._launches.backend(run)
         start = run.launch.start.span.start
         insertion = Insertion(Location(run.path, Span(start, start)), "ACCELERATE_FP8_BACKEND={} ")
         span = Span(flag.name.span.start, flag.value.span.end if flag.value else flag.name.span.end)
-        if answers:
+        if found:
             yield Fp8Request(
                 span,
                 "launch",
                 "?" if backend is None else backend,
-                answers,
+                found,
                 self._evident() if backend == "" else (),
                 insertion if run.launch.first and not run.launch.start.quoted else None,
             )

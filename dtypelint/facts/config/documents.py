@@ -1,9 +1,9 @@
-"""The parsed configuration files of a project: each is parsed once, and only when something can be said about it."""
+"""The files of a project: their texts, and its parsed configuration files, each parsed once and only when something can be said."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from dtypelint.facts.config import json, yaml
 from dtypelint.facts.config.nodes import Mapping, Node
@@ -16,18 +16,30 @@ ALIAS = re.compile(r"(?:^|[\s\[,:])\*[A-Za-z_]\w*\s*(?:$|[\],#])", re.MULTILINE)
 
 
 class Documents:
-    """Reads the files; `text` gives the text of one, empty where it cannot be had."""
+    """Reads the files; `code` are the Python files and `files` the others, `read` gives the text of either."""
 
-    def __init__(self, configs: tuple[Config, ...], text: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        files: Iterable[str],
+        code: Iterable[str],
+        configs: tuple[Config, ...],
+        read: Callable[[str], str | None],
+    ) -> None:
+        self.files = tuple(sorted(files))
+        self.code = tuple(sorted(code))
         self._configs = configs
-        self._text = text
+        self._read = read
         self._found: dict[str, tuple[Node, ...] | Skipped] = {}
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty where it cannot be read."""
+        return self._read(path) or ""
 
     def of(self, path: str) -> tuple[Node, ...]:
         """The documents of a file; `Skipped` when it does not parse or cannot be checked."""
         if path not in self._found:
             try:
-                self._found[path] = parse(path, self._text(path))
+                self._found[path] = parse(path, self.text(path))
             except Skipped as error:
                 self._found[path] = error
         found = self._found[path]
@@ -52,7 +64,7 @@ class Documents:
 
     def kind_of(self, path: str) -> Config | None:
         """The kind of the first document of a file."""
-        document = self.first(path) if self.may_have_kind(self._text(path)) else None
+        document = self.first(path) if self.may_have_kind(self.text(path)) else None
         return self.kind(document) if document is not None else None
 
     def may_have_kind(self, text: str) -> bool:
@@ -61,7 +73,7 @@ class Documents:
 
     def worth_parsing(self, path: str) -> bool:
         """Whether a file may be of a kind, or holds aliases, which can make it impossible to check."""
-        text = self._text(path)
+        text = self.text(path)
         refuse_depth(path, text)
         return self.may_have_kind(text) or (language(path) is Language.YAML and ALIAS.search(text) is not None)
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dtypelint.facts.config.judge import refusal, taken
+from dtypelint.facts.config.judge import answers, refusal, taken, unsaid
 from dtypelint.facts.config.nodes import Type
 from dtypelint.facts.configs import Answer, ConfigKey, Fate, Fp8Request, Variable
 from dtypelint.facts.targets import Targets
@@ -43,7 +43,7 @@ class Environment:
     def variables(self, writes: Iterable[Write]) -> Iterator[Variable]:
         """The variables that do not arrive."""
         right = {name for name, each in self._known.items() if not each.instead}
-        prefixes = {f"{section.exports}": config for config, section in self._sections() if len(section.exports) > 12}
+        prefixes = {section.exports: config for config, section in self._sections() if section.whole}
         for write in writes:
             known = self._known.get(write.name)
             if known is not None and known.instead:
@@ -92,24 +92,15 @@ class Environment:
             backend = f"{section.exports}BACKEND"
             asked = next((w for w in writes if w.name == "ACCELERATE_MIXED_PRECISION" and w.value == "fp8"), None)
             given = any(name == backend or self._stands_for(name, backend) for name in names)
-            if asked is not None and "backend" in section.keys and (answers := self.answers(config)):
-                yield Fp8Request(asked.value_span, "environment", "?" if given else "", answers, evident())
+            if asked is not None and "backend" in section.keys and (found := answers(config, self._targets, unsaid)):
+                yield Fp8Request(asked.value_span, "environment", "?" if given else "", found, evident())
 
     def in_python(self) -> Iterator[tuple[Answer, ...]]:
         """What asking for fp8 in Python without a recipe does: no release lost that, but which backend is taken is open."""
         for config in self._configs:
-            open_ones = tuple(answer for answer in self.answers(config) if not answer.is_error)
+            open_ones = tuple(answer for answer in answers(config, self._targets, unsaid) if not answer.is_error)
             if open_ones:
                 yield open_ones
-
-    def answers(self, config: Config) -> tuple[Answer, ...]:
-        """What asking for fp8 does where the kind of run is not known."""
-        return tuple(
-            Answer(config.library, each.versions, each.grade == "error", each.backend, each.says)
-            for each in config.requests
-            if self._targets.affects(config.library, each.versions)
-            and all("-" in values for values in each.when.values())
-        )
 
     def _stands_for(self, name: str, right: str) -> bool:
         known = self._known.get(name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.nodes import Mapping, Scalar, Type, mappings
 from dtypelint.finding import Location, Related, Span
@@ -14,28 +12,19 @@ from dtypelint.schemas import Advisory
 class Features:
     """Looks for them in the Python files and the configuration files of a project."""
 
-    def __init__(
-        self,
-        files: tuple[str, ...],
-        code: tuple[str, ...],
-        documents: Documents,
-        text: Callable[[str], str],
-    ) -> None:
-        self._files = files
-        self._code = code
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._text = text
 
     def used(self, advisory: Advisory, folder: str) -> Related | None:
         """The first place below a folder, if any."""
         below = f"{folder}/" if folder else ""
-        for path in self._files if advisory.config else ():
+        for path in self._documents.files if advisory.config else ():
             if path.startswith(below) and language(path) in (Language.YAML, Language.JSON):
-                if all(key.rpartition(".")[2] in self._text(path) for key in advisory.config):
+                if all(key.rpartition(".")[2] in self._documents.text(path) for key in advisory.config):
                     if (span := self._in_config(advisory, path)) is not None:
                         return Related(Location(path, span), f"{advisory.feature} is used here")
-        for path in self._code if advisory.code else ():
-            if path.startswith(below) and (span := _in_code(advisory, self._text(path))) is not None:
+        for path in self._documents.code if advisory.code else ():
+            if path.startswith(below) and (span := _in_code(advisory, self._documents.text(path))) is not None:
                 return Related(Location(path, span), f"{advisory.feature} is used here")
         return None
 

@@ -16,6 +16,7 @@ from dtypelint.finding import Edit, Location, Related, Span
 from dtypelint.schemas import Config, Conflict, Key, Reading, Section, Unknown
 
 MISSING = "-"
+When = Mapping[str, tuple[str, ...]]
 
 
 class Judge:
@@ -56,11 +57,7 @@ class Judge:
         asked = self._top("mixed_precision")
         if asked is None or asked.lower() != "fp8":
             return ()
-        return tuple(
-            Answer(self._config.library, each.versions, each.grade == "error", each.backend, each.says)
-            for each in self._config.requests
-            if self._targets.affects(self._config.library, each.versions) and self._applies(each.when)
-        )
+        return answers(self._config, self._targets, self._applies)
 
     def _top(self, name: str) -> str | None:
         """The value of a key at the top, as a launch command overrides it; None for an unknown one, `-` for a missing one."""
@@ -223,7 +220,7 @@ class Judge:
             if other and not other.shared and isinstance(other.value, Scalar) and other.value.on
         )
 
-    def _applies(self, when: Mapping[str, tuple[str, ...]]) -> bool:
+    def _applies(self, when: When) -> bool:
         for name, wanted in when.items():
             value = self._top(name) if "." not in name else value_of(self._document, *name.split("."))
             if value is None or value.lower() not in [word.lower() for word in wanted]:
@@ -279,6 +276,20 @@ class Judge:
         return any(self._roles.role(name) is Role.FP8 for name in here)
 
 
+def answers(config: Config, targets: Targets, applies: Callable[[When], bool]) -> tuple[Answer, ...]:
+    """What asking for fp8 does in the targeted releases, for the runs to which `applies`."""
+    return tuple(
+        Answer(config.library, each.versions, each.grade == "error", each.backend, each.says)
+        for each in config.requests
+        if targets.affects(config.library, each.versions) and applies(each.when)
+    )
+
+
+def unsaid(when: When) -> bool:
+    """Whether a condition on the keys of a document holds where there is no document."""
+    return all(MISSING in values for values in when.values())
+
+
 def refusal(key: Key, text: str, affects: Callable[[str], bool]) -> Reading | None:
     """The targeted releases that do not take a value, if any."""
     for reading in key.readings:
@@ -291,6 +302,12 @@ def refusal(key: Key, text: str, affects: Callable[[str], bool]) -> Reading | No
 def taken(reading: Reading) -> str:
     """The values that a key takes, as the middle of a message."""
     return "takes " + ", ".join(f"`{each}`" for each in reading.values)
+
+
+def backend_of(document: Map) -> str | None:
+    """The fp8 backend that a document names; empty where it names none, None where it is no plain value."""
+    values = (value_of(document, "fp8_config", name) for name in ("backend", "fp8_backend"))
+    return next((value for value in values if value not in (MISSING, "NO")), "")
 
 
 def value_of(document: Map, *names: str) -> str | None:

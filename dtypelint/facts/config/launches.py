@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
 from dtypelint.facts.config import shell
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import value_of
+from dtypelint.facts.config.judge import backend_of, value_of
 from dtypelint.facts.config.shell import Launch, Script, Word
 from dtypelint.finding import Location, Related
 from dtypelint.languages import Language, language
@@ -28,27 +28,18 @@ class Run:
 
 
 class Launches:
-    """Reads them from the scripts and Dockerfiles among `files`; `code` are the Python files they may start."""
+    """Reads them from the scripts and Dockerfiles of a project."""
 
-    def __init__(
-        self,
-        files: tuple[str, ...],
-        code: tuple[str, ...],
-        documents: Documents,
-        text: Callable[[str], str],
-    ) -> None:
-        self._files = files
-        self._code = code
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._text = text
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Every launch of the project."""
         found = []
-        for path in self._files:
+        for path in self._documents.files:
             if language(path) is Language.SHELL:
-                text = self._text(path)
+                text = self._documents.text(path)
                 if "accelerate" in text:
                     script = shell.read(path, text)
                     found += [Run(path, launch, script) for launch in script.launches]
@@ -58,9 +49,9 @@ class Launches:
     def configs(self) -> tuple[str, ...]:
         """The accelerate configs of the project that ask for fp8."""
         found = []
-        for path in self._files:
+        for path in self._documents.files:
             if language(path) in (Language.YAML, Language.JSON):
-                text = self._text(path)
+                text = self._documents.text(path)
                 if "fp8" in text.lower() and "distributed_type" in text and self._asks(path) is not None:
                     found.append(path)
         return tuple(found)
@@ -78,14 +69,14 @@ class Launches:
         flag = run.launch.flags.get("config_file")
         if flag is None:
             return "" if not run.launch.spread else None
-        return self._resolve(run.path, flag.value, self._files)
+        return self._resolve(run.path, flag.value, self._documents.files)
 
     def script(self, run: Run) -> str | None:
         """The Python file that a launch starts."""
         word = run.launch.script
         if word is not None and not word.text.endswith(".py"):
             word = Word(word.text.replace(".", "/") + ".py", word.span, word.known)
-        return self._resolve(run.path, word, self._code)
+        return self._resolve(run.path, word, self._documents.code)
 
     def asks(self, run: Run) -> Related | None:
         """Where a launch asks for fp8: by its flag, its config file, or the environment; None where it does not."""
@@ -111,8 +102,7 @@ class Launches:
         document = self._documents.first(config) if config else None
         if document is None:
             return "" if not config else None
-        values = [value_of(document, "fp8_config", name) for name in ("backend", "fp8_backend")]
-        return next((value for value in values if value != "-"), "")
+        return backend_of(document)
 
     def of(self, script: str) -> Iterator[tuple[Related, bool]]:
         """What asks for fp8 in the runs of a script, and whether that is certain.
@@ -132,14 +122,14 @@ class Launches:
         """The launches whose script gets a file as an argument, and that ask for fp8."""
         for run in self.runs:
             for flag in run.launch.arguments.values():
-                if flag.text and self._resolve(run.path, flag.value, self._files) == path:
+                if flag.text and self._resolve(run.path, flag.value, self._documents.files) == path:
                     if (asked := self.asks(run)) is not None:
                         yield run, asked
 
     @cached_property
     def _others(self) -> bool:
         """Whether there is an accelerate config that does not ask for fp8."""
-        for path in self._files:
+        for path in self._documents.files:
             if path not in self.configs and language(path) in (Language.YAML, Language.JSON):
                 if self._is_accelerate(path):
                     return True

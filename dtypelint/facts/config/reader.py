@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import Judge, value_of
+from dtypelint.facts.config.judge import Judge, backend_of
 from dtypelint.facts.config.nodes import Mapping as Map
 from dtypelint.facts.config.nodes import Scalar
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Insertion
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location, Span
-
-BACKEND = "fp8_config", "backend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +45,7 @@ class Reader:
         entry = document.get("mixed_precision")
         if not answers or entry is None:
             return
-        section, name = BACKEND
-        backend = next(
-            (value for key in (name, f"fp8_{name}") if (value := value_of(document, section, key)) not in ("-", "NO")),
-            "",
-        )
+        backend = backend_of(document)
         yield Fp8Request(
             span=Span(entry.span.start, entry.value.span.end) if not entry.shared else entry.span,
             where="file",

@@ -58,25 +58,20 @@ class Tree:
         loads: Loads,
     ) -> None:
         self._own = Own(Roles(knowledge.roles), loads)
-        self._documents = Documents(knowledge.configs, self.text)
-        self.files = tuple(sorted(files))
-        self.code = tuple(sorted(code))
-        self.knowledge = knowledge
-        self.read = read
-        self._read: dict[str, bool] = {}
+        self._documents = Documents(files, code, knowledge.configs, read)
+        self._read = read
+        self._looked_up: dict[str, bool] = {}
         self._reader = Reader(self._documents, targets, Roles(knowledge.roles), lambda: self.evident)
         self.variables = Environment(knowledge, targets, self._is_read)
-        self.launches = Launches(self.files, self.code, self._documents, self.text)
-        self._features = Features(self.files, self.code, self._documents, self.text)
+        self.launches = Launches(self._documents)
+        self._features = Features(self._documents)
         newest = {name: each.newest for name, each in knowledge.libraries.items()}
         self._advisories = Advisories(knowledge.advisories, newest, targets.given, self._features.used)
-        self._commands = Commands(
-            knowledge.configs, targets, self.launches, self._documents, self.text, lambda: self.evident
-        )
+        self._commands = Commands(knowledge.configs, targets, self.launches, self._documents, lambda: self.evident)
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a configuration file; `Unreadable` when it cannot be parsed."""
-        text = self.read(path)
+        text = self._read(path)
         if text is None:
             raise Unreadable(1, "cannot be read")
         read_as = language(path)
@@ -95,10 +90,6 @@ class Tree:
         document = self._documents.first(path) if self._own.is_loaded(path) else None
         own = tuple(self._own.keys(path, document)) if document is not None else ()
         return Facts(path, keys=(*recipe, *own))
-
-    def text(self, path: str) -> str:
-        """The text of a file; empty where it cannot be read."""
-        return self.read(path) or ""
 
     def _script(self, path: str, text: str) -> Facts:
         script = shell.read(path, text)
@@ -119,7 +110,7 @@ class Tree:
 
     @cached_property
     def _passes_recipe(self) -> bool:
-        return any(RECIPE.search(self.text(path)) for path in self.code)
+        return any(RECIPE.search(self._documents.text(path)) for path in self._documents.code)
 
     def environment(self, writes: tuple[Write, ...]) -> Written:
         """What becomes of the variables that a file writes."""
@@ -131,22 +122,24 @@ class Tree:
 
     @cached_property
     def _uses_accelerate(self) -> bool:
-        return any(ACCELERATE.search(self.read(path) or "") for path in (*self.code, *self.files))
+        return any(
+            ACCELERATE.search(self._documents.text(path)) for path in (*self._documents.code, *self._documents.files)
+        )
 
     def _is_read(self, variable: str) -> bool:
         """Whether the project looks a variable up itself, or has nothing to do with the library that does not."""
-        if variable not in self._read:
-            texts = (self.read(path) or "" for path in (*self.code, *self.files))
+        if variable not in self._looked_up:
+            texts = (self._documents.text(path) for path in (*self._documents.code, *self._documents.files))
             own = any(variable.partition("_")[0] in text and reads(text, variable) for text in texts)
-            self._read[variable] = own or not self._uses_accelerate
-        return self._read[variable]
+            self._looked_up[variable] = own or not self._uses_accelerate
+        return self._looked_up[variable]
 
     @cached_property
     def evident(self) -> tuple[str, ...]:
         """The fp8 backends that the code of the project imports."""
         found = set()
-        for path in self.code:
-            text = self.read(path) or ""
+        for path in self._documents.code:
+            text = self._documents.text(path)
             found |= {name for name, pattern in IMPORTS.items() if name not in found and pattern.search(text)}
         return tuple(sorted(found))
 
