@@ -67,6 +67,13 @@ def planted(path: str, text: str, at: int, old: str, new: str, name: str) -> Fin
     return Finding(rule.code, name, Severity.ERROR, Confidence.HIGH, "planted", position, "", (), fix, ())
 
 
+def plant(path: str, text: str, old: str, new: str, name: str) -> Finding:
+    """Write a file, with a made-up finding at the last place of some words: a fix adds its argument at the end."""
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text(text)
+    return planted(path, text, text.rindex(old), old, new, name)
+
+
 def goal(text: str, call: str, **more: str) -> Goal:
     """The first call of a name in a text; `more` are other files by stem."""
     files = {"train.py": text, **{f"{stem}.py": body for stem, body in more.items()}}

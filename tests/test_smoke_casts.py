@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from smoking import drive, planted, walk
+from smoking import drive, plant, planted, walk
 
 from dtypelint.settings import Flags
 from dtypelint.smoke.records import Level, Reason, Verdict
@@ -123,39 +123,26 @@ PLANTS = {
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     base = tmp_path_factory.mktemp("casts")
-    working = Path.cwd()
-    os.chdir(base)
-    try:
+    with chdir(base):
         findings = []
         files = []
-        for number, plant in enumerate(PLANTS.values()):
-            text = HEAD + plant.code
-            folder = Path(f"t{number}")
-            folder.mkdir()
-            (folder / "pyproject.toml").write_text("")
-            (folder / "train.py").write_text(text)
-            at = text.rindex(plant.old)
-            path = f"{folder}/train.py"
-            finding = planted(path, text, at, plant.old, plant.new, plant.name)
-            place = plant.place or plant.old
-            position = planted(path, text, text.rindex(place), place, "", plant.name).position
+        for number, case in enumerate(PLANTS.values()):
+            text = HEAD + case.code
+            path = f"t{number}/train.py"
+            finding = plant(path, text, case.old, case.new, case.name)
+            place = case.place or case.old
+            position = planted(path, text, text.rindex(place), place, "", case.name).position
             findings.append(replace(finding, position=position))
-            files += walk(base / folder, Flags())
+            Path(path).with_name("pyproject.toml").touch()
+            files += walk(base / f"t{number}", Flags())
         run = drive(findings, files)
-    finally:
-        os.chdir(working)
     return dict(zip(PLANTS, run.rows, strict=True))
 
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_verdict(name: str, rows: dict[str, Row]) -> None:
-    plant, row = PLANTS[name], rows[name]
-    assert (row.verdict, row.detail, row.reason, row.level) == (
-        plant.verdict,
-        plant.detail,
-        plant.reason,
-        plant.level,
-    ), row
+    case, row = PLANTS[name], rows[name]
+    assert (row.verdict, row.detail, row.reason, row.level) == (case.verdict, case.detail, case.reason, case.level), row
 
 
 def test_the_caller_that_sharded_before_is_named(rows: dict[str, Row]) -> None:

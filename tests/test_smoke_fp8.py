@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
+from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
-from smoking import drive, environment, planted, walk
+from smoking import drive, environment, plant, walk
 
 from dtypelint.settings import Flags
 from dtypelint.smoke.configs import variables
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from dtypelint.smoke.records import Row
 
 CONFIG = "distributed_type: {}\nmixed_precision: {}\nfp8_config:\n  backend: {}\n  {}\n"
+WRONG_NAME = CONFIG.format("MULTI_GPU", "fp8", "torchao", "pad_inner_dim: true")
+UNREAD = CONFIG.format("MULTI_GPU", "fp8", "AO", "amax_history_length: 16")
 IGNORED, UNKNOWN = "ignored-fp8-key", "unknown-fp8-backend"
 PLANTS = {
     "a section that is not used": (
@@ -30,28 +31,28 @@ PLANTS = {
     ),
     "a wrong name": (
         UNKNOWN,
-        CONFIG.format("MULTI_GPU", "fp8", "torchao", "pad_inner_dim: true"),
+        WRONG_NAME,
         "torchao",
         "AO",
         (Verdict.CONFIRMED, "raises ValueError", "in use"),
     ),
     "another wrong name": (
         UNKNOWN,
-        CONFIG.format("MULTI_GPU", "fp8", "torchao", "pad_inner_dim: true"),
+        WRONG_NAME,
         "torchao",
         "ao",
         (Verdict.REFUTED, "raises ValueError", "raises ValueError"),
     ),
     "a key that nobody reads": (
         IGNORED,
-        CONFIG.format("MULTI_GPU", "fp8", "AO", "amax_history_length: 16"),
+        UNREAD,
         "amax_history_length",
         "amax_history_len",
         (Verdict.CONFIRMED, "1024", "16"),
     ),
     "a key that nobody reads either": (
         IGNORED,
-        CONFIG.format("MULTI_GPU", "fp8", "AO", "amax_history_length: 16"),
+        UNREAD,
         "amax_history_length",
         "amax_history",
         (Verdict.REFUTED, "unset", "unset"),
@@ -63,16 +64,10 @@ PLANTS = {
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     python = environment(tmp_path_factory.mktemp("environment"))
     base = tmp_path_factory.mktemp("fp8")
-    working = Path.cwd()
-    os.chdir(base)
-    try:
-        findings = []
-        for number, (name, text, old, new, _) in enumerate(PLANTS.values()):
-            Path(f"c{number}.yaml").write_text(text)
-            findings.append(planted(f"c{number}.yaml", text, text.index(old), old, new, name))
+    with chdir(base):
+        cases = enumerate(PLANTS.values())
+        findings = [plant(f"c{number}.yaml", text, old, new, name) for number, (name, text, old, new, _) in cases]
         run = drive(findings, walk(base, Flags()), python=python)
-    finally:
-        os.chdir(working)
     if python == sys.executable:
         assert {row.reason for row in run.rows} == {Reason.BACKEND_MISSING}
         pytest.skip("no accelerate and torchao in DTYPELINT_PACKAGES")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
-from smoking import drive, planted, walk
+from smoking import drive, plant, walk
 
 from dtypelint.settings import Flags
 from dtypelint.smoke.records import Level, Reason, Verdict
@@ -100,18 +99,11 @@ CONSTRUCTED = {
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     base = tmp_path_factory.mktemp("rounds")
-    working = Path.cwd()
-    os.chdir(base)
-    plants = [each[:3] for each in CASES.values()] + [each[:3] for each in CONSTRUCTED.values()]
-    try:
-        findings = []
-        for number, (text, old, new) in enumerate(plants):
-            Path(f"t{number}.py").write_text(HEAD + text)
-            at = (HEAD + text).rindex(old)
-            findings.append(planted(f"t{number}.py", HEAD + text, at, old, new, "clip-before-unscale"))
+    cases = [each[:3] for each in CASES.values()] + [each[:3] for each in CONSTRUCTED.values()]
+    with chdir(base):
+        numbered = enumerate(cases)
+        findings = [plant(f"t{n}.py", HEAD + text, old, new, "clip-before-unscale") for n, (text, old, new) in numbered]
         run = drive(findings, walk(base, Flags()))
-    finally:
-        os.chdir(working)
     return dict(zip([*CASES, *CONSTRUCTED], run.rows, strict=True))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import chdir
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from smoking import drive, planted, walk
+from smoking import drive, plant, planted, walk
 
 from dtypelint.finding import Severity
 from dtypelint.settings import Flags
@@ -198,32 +197,25 @@ PLANTS = {
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     base = tmp_path_factory.mktemp("plants")
-    working = Path.cwd()
-    os.chdir(base)
-    try:
+    with chdir(base):
         findings = []
-        for number, plant in enumerate(PLANTS.values()):
-            text = HEAD + plant.code + "\n"
+        for number, case in enumerate(PLANTS.values()):
+            text = HEAD + case.code + "\n"
             path = f"t{number}.py"
-            Path(path).write_text(text)
-            # the last place of the old words: a fix adds its argument at the end
-            at = text.rindex(plant.old)
-            finding = planted(path, text, at, plant.old, plant.new, plant.name)
-            start = text.index(plant.settings) if plant.settings else 0
-            settings = planted(path, text, start, plant.settings, "", plant.name).position if plant.settings else None
-            findings.append(replace(finding, severity=plant.severity, settings=(settings,) if settings else ()))
+            finding = plant(path, text, case.old, case.new, case.name)
+            start = text.index(case.settings) if case.settings else 0
+            settings = planted(path, text, start, case.settings, "", case.name).position if case.settings else None
+            findings.append(replace(finding, severity=case.severity, settings=(settings,) if settings else ()))
         run = drive(findings, walk(base, Flags()))
-    finally:
-        os.chdir(working)
     return dict(zip(PLANTS, run.rows, strict=True))
 
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_verdict(name: str, rows: dict[str, Row]) -> None:
-    plant, row = PLANTS[name], rows[name]
-    assert (row.verdict, row.detail, row.reason) == (plant.verdict, plant.detail, plant.reason), row
-    assert row.failed == (plant.verdict in (Verdict.REFUTED, Verdict.NOT_REPRODUCED) and not row.note)
-    assert row.confirmed == (plant.verdict in (Verdict.CONFIRMED, Verdict.AFTER_ONLY))
+    case, row = PLANTS[name], rows[name]
+    assert (row.verdict, row.detail, row.reason) == (case.verdict, case.detail, case.reason), row
+    assert row.failed == (case.verdict in (Verdict.REFUTED, Verdict.NOT_REPRODUCED) and not row.note)
+    assert row.confirmed == (case.verdict in (Verdict.CONFIRMED, Verdict.AFTER_ONLY))
 
 
 def test_the_evidence_says_how_far_it_goes(rows: dict[str, Row]) -> None:
