@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dtypelint.facts.choices import Mapped, Missing, Raw
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
     from dtypelint.facts.given import Comparison, Lookup, Option, Preset, Switch
+    from dtypelint.facts.islands import Island
+    from dtypelint.facts.masters import LowWeights
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.facts.steps import Trace
     from dtypelint.finding import Edit, Location, Span
@@ -370,6 +372,8 @@ class Facts:
     missing: tuple[Missing, ...] = ()
     raw: tuple[Raw, ...] = ()
     averages: tuple[Average, ...] = ()
+    trained: tuple[LowWeights, ...] = ()
+    islands: tuple[Island, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

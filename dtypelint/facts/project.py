@@ -17,8 +17,10 @@ from dtypelint.facts.python.choices import Choices
 from dtypelint.facts.python.comparisons import Comparisons
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
+from dtypelint.facts.python.islands import Islands
 from dtypelint.facts.python.loading import Loading
 from dtypelint.facts.python.lookups import Lookups
+from dtypelint.facts.python.masters import Masters
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.mutations import Mutations
 from dtypelint.facts.python.names import Names
@@ -106,6 +108,8 @@ class Project:
             missing=tuple(choices.missing()),
             raw=tuple(choices.raw()),
             averages=tuple(Averages(module, self.names, self.tracer).find()),
+            islands=tuple(Islands(module, self.names, self.tracer).find()),
+            trained=tuple(Masters(module, self.names, self.tracer, self._ranges).find()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
             presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
         )
