@@ -374,6 +374,7 @@ class Facts:
     averages: tuple[Average, ...] = ()
     trained: tuple[LowWeights, ...] = ()
     islands: tuple[Island, ...] = ()
+    devices: tuple[Location, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

@@ -15,6 +15,7 @@ from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.choices import Choices
 from dtypelint.facts.python.comparisons import Comparisons
+from dtypelint.facts.python.devices import others
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
 from dtypelint.facts.python.islands import Islands
@@ -108,6 +109,7 @@ class Project:
             missing=tuple(choices.missing()),
             raw=tuple(choices.raw()),
             averages=tuple(Averages(module, self.names, self.tracer).find()),
+            devices=tuple(others(module)),
             islands=tuple(Islands(module, self.names, self.tracer).find()),
             trained=tuple(Masters(module, self.names, self.tracer, self._ranges).find()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),

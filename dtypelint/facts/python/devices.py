@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.module import Module, expressions
+from dtypelint.facts.python.names import Names, statements
 from dtypelint.facts.python.scope import Binding, Bound, Scope
+from dtypelint.finding import Location
 
 _TYPES = ("device_type", "device_name")
 _DEVICES = ("device",)
+_OTHERS = frozenset({"mps", "xpu", "npu", "hpu", "mtia", "musa", "mlu"})
+_WORTH = re.compile(rb"autocast")
 
 
 def device_type(stmt: ast.stmt, scope: Scope, names: Names) -> str:
@@ -28,6 +34,38 @@ def device_type(stmt: ast.stmt, scope: Scope, names: Names) -> str:
             elif name in _DEVICES and "torch.device" in annotated:
                 found.append(f"self.{name}.type")
     return found[0] if len(found) == 1 else ""
+
+
+def others(module: Module) -> Iterator[Location]:
+    """Where a module takes care of devices other than cuda: it names one, or chooses between cuda and the CPU."""
+    if not _WORTH.search(module.tree.data):
+        return
+    for scope in module.scopes.values():
+        for stmt in statements(scope.body):
+            for node in expressions(stmt):
+                match node:
+                    case ast.Constant(value=str(name)) if name.partition(":")[0] in _OTHERS:
+                        yield module.at(node)
+                    case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in _OTHERS:
+                        yield module.at(node)
+                    case ast.Attribute(value=ast.Attribute(attr="backends"), attr="mps"):
+                        yield module.at(node)
+                    case ast.IfExp(body=ast.Constant(value=one), orelse=ast.Constant(value=other)) if {one, other} == {
+                        *("cuda", "cpu")
+                    }:
+                        yield module.at(node)
+                    case ast.Compare(left=left, comparators=[ast.Constant(value="cpu")]) if "device" in ast.unparse(
+                        left
+                    ):
+                        yield module.at(node)
+
+
+def picked(node: ast.Call, stmt: ast.stmt) -> str:
+    """The test that picks a call inside its statement; empty where there is none."""
+    for each in expressions(stmt):
+        if isinstance(each, ast.IfExp) and node in (*ast.walk(each.body), *ast.walk(each.orelse)):
+            return ast.unparse(each.test)
+    return ""
 
 
 def _read(name: str, text: str, bindings: tuple[Binding, ...]) -> str:

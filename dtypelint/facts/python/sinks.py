@@ -10,7 +10,7 @@ from functools import cached_property
 from dtypelint.facts import POLICY_ROLES, Argument, Kind, Origin, Role, Sink, Value
 from dtypelint.facts.imports import Imports
 from dtypelint.facts.python.context import Surroundings
-from dtypelint.facts.python.devices import device_type
+from dtypelint.facts.python.devices import device_type, picked
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.imports import imports
 from dtypelint.facts.python.layout import slot
@@ -207,6 +207,7 @@ class Sinks:
         found = {"default": "yes"} if self._is_default(node, stmt, scope) else {}
         if "device_type" in api.parameters:
             found["device_type"] = device_type(stmt, scope, self.names)
+            found["picked"] = picked(node, stmt)
         return found
 
     def _unset(self, api: Call) -> dict[str, tuple[Mapping[str, str], ...]]:
