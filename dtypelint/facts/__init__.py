@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dtypelint.facts.choices import Mapped, Missing, Raw
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
     from dtypelint.facts.given import Comparison, Lookup, Option, Preset, Switch
+    from dtypelint.facts.inert import Inert
     from dtypelint.facts.islands import Island
     from dtypelint.facts.masters import LowWeights
     from dtypelint.facts.recipes import Fallback, LostRecipe
@@ -375,6 +376,7 @@ class Facts:
     trained: tuple[LowWeights, ...] = ()
     islands: tuple[Island, ...] = ()
     devices: tuple[Location, ...] = ()
+    inert: tuple[Inert, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

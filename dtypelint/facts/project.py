@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from dtypelint.facts.python.comparisons import Comparisons
 from dtypelint.facts.python.devices import others
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
+from dtypelint.facts.python.inert import Inerts
 from dtypelint.facts.python.islands import Islands
 from dtypelint.facts.python.loading import Loading
 from dtypelint.facts.python.lookups import Lookups
@@ -44,6 +47,7 @@ from dtypelint.source import Unreadable
 if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
+_TOLD = re.compile(r"mixed[_-]precision")
 _SOURCE_FOLDERS = ("", "src", "lib", "python")
 
 
@@ -90,6 +94,7 @@ class Project:
         events = Events(module, self.names, self.tracer)
         choices = Choices(module, self.names, self.tracer)
         recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
+        inert = Inerts(module, self.names, self.knowledge.by_path, self.reach, self.mentioning, lambda: self.launched)
         found = Facts(
             path,
             tuple(sinks.find()),
@@ -110,6 +115,7 @@ class Project:
             raw=tuple(choices.raw()),
             averages=tuple(Averages(module, self.names, self.tracer).find()),
             devices=tuple(others(module)),
+            inert=tuple(inert.find()),
             islands=tuple(Islands(module, self.names, self.tracer).find()),
             trained=tuple(Masters(module, self.names, self.tracer, self._ranges).find()),
             lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
@@ -124,6 +130,12 @@ class Project:
         found["keys"] += tuple(arguments.overriding(self.tree.launches))
         found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))
         return found
+
+    @cached_property
+    def launched(self) -> bool:
+        """Whether a configuration, a script or an environment variable of the project sets a precision for its launcher."""
+        told = any(_TOLD.search(self.tree.text(path)) for path in self.tree.files)
+        return told or bool(self.files_with("ACCELERATE_MIXED_PRECISION"))
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""
