@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -47,7 +45,6 @@ from dtypelint.source import Unreadable
 if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
-_TOLD = re.compile(r"mixed[_-]precision")
 _SOURCE_FOLDERS = ("", "src", "lib", "python")
 
 
@@ -94,7 +91,9 @@ class Project:
         events = Events(module, self.names, self.tracer)
         choices = Choices(module, self.names, self.tracer)
         recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
-        inert = Inerts(module, self.names, self.knowledge.by_path, self.reach, self.mentioning, lambda: self.launched)
+        inert = Inerts(
+            module, self.names, self.knowledge.by_path, self.reach, self.mentioning, lambda: self.tree.tells_launcher
+        )
         found = Facts(
             path,
             tuple(sinks.find()),
@@ -130,12 +129,6 @@ class Project:
         found["keys"] += tuple(arguments.overriding(self.tree.launches))
         found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))
         return found
-
-    @cached_property
-    def launched(self) -> bool:
-        """Whether a configuration, a script or an environment variable of the project sets a precision for its launcher."""
-        told = any(_TOLD.search(self.tree.text(path)) for path in self.tree.files)
-        return told or bool(self.files_with("ACCELERATE_MIXED_PRECISION"))
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

@@ -14,7 +14,7 @@ from dtypelint.facts.config.commands import Commands
 from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.features import Features
-from dtypelint.facts.config.launches import Launches, Run
+from dtypelint.facts.config.launches import PRECISION, Launches, Run
 from dtypelint.facts.config.own import Loads, Own
 from dtypelint.facts.config.pins import Advisories
 from dtypelint.facts.config.reader import Reader
@@ -119,6 +119,13 @@ class Tree:
             requests=self.open(tuple(self.variables.requests(writes, lambda: self.evident))),
             variables=tuple(self.variables.variables(writes)),
         )
+
+    @cached_property
+    def tells_launcher(self) -> bool:
+        """Whether a file of the project sets the precision that a launcher gives to an `Accelerator`."""
+        text = self._documents.text
+        told = any("mixed_precision" in text(path) for path in self._documents.files)
+        return told or any(PRECISION in text(path) for path in self._documents.code)
 
     @cached_property
     def _uses_accelerate(self) -> bool:

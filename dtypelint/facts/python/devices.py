@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.finding import Location
 
@@ -40,24 +40,18 @@ def others(module: Module) -> Iterator[Location]:
     """Where a module takes care of devices other than cuda: it names one, or chooses between cuda and the CPU."""
     if not _WORTH.search(module.tree.data):
         return
-    for scope in module.scopes.values():
-        for stmt in statements(scope.body):
-            for node in expressions(stmt):
-                match node:
-                    case ast.Constant(value=str(name)) if name.partition(":")[0] in _OTHERS:
-                        yield module.at(node)
-                    case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in _OTHERS:
-                        yield module.at(node)
-                    case ast.Attribute(value=ast.Attribute(attr="backends"), attr="mps"):
-                        yield module.at(node)
-                    case ast.IfExp(body=ast.Constant(value=one), orelse=ast.Constant(value=other)) if {one, other} == {
-                        *("cuda", "cpu")
-                    }:
-                        yield module.at(node)
-                    case ast.Compare(left=left, comparators=[ast.Constant(value="cpu")]) if "device" in ast.unparse(
-                        left
-                    ):
-                        yield module.at(node)
+    for node, _, _ in module.expressions():
+        match node:
+            case ast.Constant(value=str(name)) if name.partition(":")[0] in _OTHERS:
+                yield module.at(node)
+            case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in _OTHERS:
+                yield module.at(node)
+            case ast.Attribute(value=ast.Attribute(attr="backends"), attr="mps"):
+                yield module.at(node)
+            case ast.IfExp(body=ast.Constant(value="cuda"), orelse=ast.Constant(value="cpu")):
+                yield module.at(node)
+            case ast.Compare(left=left, comparators=[ast.Constant(value="cpu")]) if "device" in ast.unparse(left):
+                yield module.at(node)
 
 
 def picked(node: ast.Call, stmt: ast.stmt) -> str:

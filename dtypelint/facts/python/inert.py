@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dtypelint.facts import Role, Setting
 from dtypelint.facts.inert import Inert
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.scope import Scope
 from dtypelint.finding import Location
@@ -42,16 +42,15 @@ class Inerts:
         words = {path.rpartition(".")[2].encode() for path in self.calls}
         if not any(word + b"(" in self.module.tree.data for word in words):
             return
-        for scope in self.module.scopes.values():
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call) and self._is_bare(node, scope):
-                        setting = self._setting(stmt, scope)
-                        place = self._entered(stmt) if setting is not None else None
-                        if setting is not None and place is not None and not self.is_launched():
-                            text, entered = place
-                            span, source = self.module.tree.span(node), self.module.tree.source
-                            yield Inert(span, source(node.func), text, entered, setting)
+        for node, stmt, scope in self.module.calls:
+            if not self._is_bare(node, scope):
+                continue
+            setting = self._setting(stmt, scope)
+            place = self._entered(stmt) if setting is not None else None
+            if setting is not None and place is not None and not self.is_launched():
+                text, entered = place
+                span, source = self.module.tree.span(node), self.module.tree.source
+                yield Inert(span, source(node.func), text, entered, setting)
 
     def _is_bare(self, node: ast.Call, scope: Scope) -> bool:
         """Whether a call builds an owner and gives it no precision."""
@@ -74,12 +73,8 @@ class Inerts:
         held = {ast.unparse(target).rpartition(".")[2] for target in targets} or {"accelerator"}
         others = (module for module in self.mentioning(_AUTOCAST) if module is not self.module)
         for module in (self.module, *others):
-            for scope in module.scopes.values():
-                for other in statements(scope.body):
-                    for each in expressions(other):
-                        match each:
-                            case ast.Call(func=ast.Attribute(value=base, attr="autocast")) if (
-                                ast.unparse(base).rpartition(".")[2] in held
-                            ):
-                                return module.tree.source(each), module.at(each)
+            for call, _, _ in module.calls:
+                match call.func:
+                    case ast.Attribute(value=base, attr="autocast") if ast.unparse(base).rpartition(".")[2] in held:
+                        return module.tree.source(call), module.at(call)
         return None

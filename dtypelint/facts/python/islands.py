@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dtypelint.facts.islands import Island
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.lines import lead
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import Names, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.finding import Location

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from dtypelint.facts import LOW_PRECISION
 from dtypelint.facts.masters import LowWeights
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, expressions
-from dtypelint.facts.python.names import External, Names, dotted, statements
+from dtypelint.facts.python.module import Module, expressions, statements
+from dtypelint.facts.python.names import External, Names, dotted
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
+from dtypelint.facts.python.syntax import is_none
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location
@@ -66,15 +67,12 @@ class Masters:
         if not _WORTH.search(self.module.tree.data):
             return
         seen: set[Location] = set()
-        for scope in (self.module.scope, *self.module.functions()):
-            for stmt in statements(scope.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call):
-                        for held in self._trained(node, scope):
-                            found = self._weights(held, stmt, Frame(scope))
-                            if found.at is not None and found.at not in seen and not self._kept(node, scope, found):
-                                seen.add(found.at)
-                                yield self._made(node, scope, found)
+        for node, stmt, scope in self.module.calls:
+            for held in self._trained(node, scope):
+                found = self._weights(held, stmt, Frame(scope))
+                if found.at is not None and found.at not in seen and not self._kept(node, scope, found):
+                    seen.add(found.at)
+                    yield self._made(node, scope, found)
 
     def _made(self, node: ast.Call, scope: Scope, found: _Found) -> LowWeights:
         assert found.at is not None
@@ -109,7 +107,7 @@ class Masters:
                 if len(owners) == 1:
                     yield from owners.values()
         elif any(api.kind == "owner" and api.name in ("Trainer", "TrlTrainer") for api in apis):
-            if not any(_KEEPS.search(k.arg or "") and not _is_none(k.value) for k in node.keywords):
+            if not any(_KEEPS.search(k.arg or "") and not is_none(k.value) for k in node.keywords):
                 yield from (k.value for k in node.keywords if k.arg == "model")
 
     def _owners(self, node: ast.expr, scope: Scope, depth: int = 0) -> Iterator[ast.expr]:
@@ -170,9 +168,7 @@ class Masters:
             case ast.Attribute(value=base, attr=attr):
                 fields = [f for cls in self.names.classes(base, frame.scope) for f in self.names.fields(cls, attr)]
                 made = [
-                    self._source(f.value, Frame(f.scope), depth + 1)
-                    for f in fields
-                    if f.value and not _is_none(f.value)
+                    self._source(f.value, Frame(f.scope), depth + 1) for f in fields if f.value and not is_none(f.value)
                 ]
                 return _either(made)
             case ast.IfExp(body=body, orelse=orelse):
@@ -300,7 +296,3 @@ def _root(node: ast.expr) -> str:
 
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
