@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from dtypelint.declared import declared
+from dtypelint.deep import with_room
 from dtypelint.files import File, Triggers, is_config, listing
 from dtypelint.finding import Confidence, Finding, Hit, Severity, Span
 from dtypelint.ignores import MARK, UNUSED, Ignores
@@ -140,6 +141,9 @@ class Examiner:
 
     def examine(self, file: File) -> Outcome:
         """All that is found in a file."""
+        return with_room(lambda: self._examined(file))
+
+    def _examined(self, file: File) -> Outcome:
         outcome = Outcome()
         source: Source | None = None
         ignores: Ignores | None = None
@@ -173,6 +177,8 @@ class Examiner:
             facts = project.facts(_relative(file))
         except Unreadable:
             raise
+        except RecursionError:
+            raise Unreadable(1, "nested too deeply") from None
         except Exception as error:
             self._defect(file, "its facts", error, outcome)
             return

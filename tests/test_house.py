@@ -37,11 +37,13 @@ ROOMS: dict[str, set[str]] = {
     "checks": {"finding", "facts"},
     "settings": {"errors", "finding", "knowledge", "patterns", "tables"},
     "files": {"errors", "knowledge", "languages", "patterns", "settings"},
+    "deep": set(),
     "forks": set(),
     "declared": set(),
     "places": {"files", "finding", "knowledge", "notebook", "source"},
     "examiner": {
         "declared",
+        "deep",
         "facts",
         "files",
         "finding",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from dtypelint.facts import Facts, Form, Role, Setting, Sink
 from dtypelint.facts.edits import add_argument, declared, field_fix
@@ -12,6 +13,7 @@ _CONSEQUENCE = {
     Role.REDUCE: "gradients are reduced in the dtype that the policy falls back to",
     Role.BUFFER: "buffers keep the dtype that the policy falls back to",
     Role.OUTPUT: "outputs are not cast",
+    Role.CAST_INPUTS: "whether inputs are cast is left to the policy's own default",
 }
 
 
@@ -41,8 +43,10 @@ def _inert(sink: Sink, role: Role) -> bool:
 
 def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:
     best = found[0]
-    fix, withheld = field_fix(sink, best, found, f"pass `{name}={{}}`", lambda text: add_argument(sink, name, text))
-    sure = best.hop <= 4 and best.form is not Form.FLAG
+    flag = role is Role.CAST_INPUTS
+    add = partial(add_argument, sink, name)
+    fix, withheld = field_fix(sink, best, found, f"pass `{name}={{}}`", add, flag=flag)
+    sure = best.hop <= 4 and (best.form is Form.FLAG) is flag
     return Hit(
         sink.span,
         f"`{sink.callee}` leaves out `{name}` although `{best.read}` is in reach: {_CONSEQUENCE.get(role, 'the setting is lost')}",

@@ -36,6 +36,7 @@ class Role(StrEnum):
     REDUCE = "reduce"
     BUFFER = "buffer"
     OUTPUT = "output"
+    CAST_INPUTS = "cast_inputs"
     MASTER = "master"
     AUTOCAST = "autocast"
     FP8 = "fp8"

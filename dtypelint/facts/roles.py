@@ -30,14 +30,16 @@ class Roles:
             (
                 Role(entry["name"]),
                 tuple(tuple(w.split("_")) for w in entry.get("words", ())),
-                frozenset(entry.get("names", ())),
             )
             for entry in table["role"]
         ]
         self._spellings = {s.lower(): dtype for dtype, several in table["spellings"].items() for s in several}
         self._flags = {s: dtype for dtype, several in table["flags"].items() for s in several}
         self._hardware = {w: dtype for dtype, several in table["hardware"].items() for w in several}
-        self._own = {name: Role(role) for name, role in table.get("own", {}).items()}
+        self._exact = {
+            name: Role(entry["name"]) for entry in reversed(table["role"]) for name in entry.get("names", ())
+        }
+        self._exact |= {name: Role(role) for name, role in table.get("own", {}).items()}
         self._known: dict[tuple[str, str], Role | None] = {}
 
     def dtype(self, spelling: str) -> str | None:
@@ -65,16 +67,17 @@ class Roles:
         return self._known[key]
 
     def _role(self, words: tuple[str, ...], name: str, owner: str) -> Role | None:
-        if name in self._own:
-            return self._own[name]
+        exact = self._exact.get(name)
+        if exact is not None:
+            return exact
         named = any(w in self._dtype_words for w in words)
         owned = bool(owner) and any(t in self._owner_words for t in tokens(owner))
         if not named and not owned and "mp" not in words[:1]:
             return None
         if any(w in self._derived for w in words):
             return None
-        for role, runs, names in self._roles:
-            if name in names or any(_has(words, run) for run in runs):
+        for role, runs in self._roles:
+            if any(_has(words, run) for run in runs):
                 return role
         if not named:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -26,22 +26,21 @@ class Targets:
         given = self._given.get(library) or self._given.get("*") or self._newest.get(library, ANY)
         if not versions or given == ANY:
             return True
-        known = [*(s.version for s in SpecifierSet(versions)), self._newest.get(library, "")]
+        affected = SpecifierSet(versions)
         try:
-            exact = Version(given)
+            return affected.contains(Version(given), prereleases=True)
         except InvalidVersion:
             wanted = SpecifierSet(given)
-            return any(
-                v and SpecifierSet(versions).contains(v) and wanted.contains(v) for v in (*known, *around(known))
-            )
-        return SpecifierSet(versions).contains(exact, prereleases=True)
+        bounds = [spec.version for spec in (*affected, *wanted)]
+        points = [*filter(None, [self._newest.get(library)]), *near(bounds)]
+        return any(affected.contains(point) and wanted.contains(point) for point in points)
 
 
-def around(versions: list[str]) -> list[str]:
-    """Releases just below the bounds of a range, so that two half-open ranges meet."""
-    found = []
-    for text in filter(None, versions):
-        release = Version(text).release
-        if len(release) > 1 and release[1]:
-            found.append(f"{release[0]}.{release[1] - 1}")
-    return found
+def near(versions: Iterable[str]) -> Iterator[str]:
+    """The bounds of ranges and the releases just below them: where half-open ranges meet, one of these lies in each."""
+    for text in versions:
+        release = Version(text.removesuffix(".*")).release
+        yield ".".join(map(str, release))
+        for place in range(1, len(release)):
+            if release[place]:
+                yield ".".join(map(str, (*release[:place], release[place] - 1)))

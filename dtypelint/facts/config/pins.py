@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from dtypelint.facts.configs import Affected
-from dtypelint.facts.targets import around
+from dtypelint.facts.targets import near
 from dtypelint.finding import Related, Span
 from dtypelint.schemas import Advisory
 
@@ -133,10 +133,7 @@ class Advisories:
         """The releases that stand for all that a pin admits: the bounds, what lies beside them, and the newest known."""
         words = [each.version for each in (*SpecifierSet(advisory.versions), *pin.range)]
         words += [word for word in (advisory.splits, self._newest.get(advisory.library, "")) if word]
-        words = [word.removesuffix(".*") for word in words]
-        return [
-            point for word in (*words, *around(words)) if pin.range.contains(point := Version(word), prereleases=True)
-        ]
+        return [point for word in near(words) if pin.range.contains(point := Version(word), prereleases=True)]
 
 
 def _exact(pin: Pin) -> bool:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import warnings
 
 from dtypelint.finding import Span
 from dtypelint.source import Unreadable
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-RECURSION = 6_000
 
 
 class Tree:
@@ -46,8 +44,6 @@ class Tree:
 
 def parse(text: str) -> ast.Module:
     """The syntax tree of a text without its byte order mark; `Unreadable` when Python refuses it."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, RECURSION))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -58,5 +54,3 @@ def parse(text: str) -> ast.Module:
         raise Unreadable(1, "nested too deeply") from error
     except ValueError as error:
         raise Unreadable(1, f"does not parse: {error}") from error
-    finally:
-        sys.setrecursionlimit(limit)

@@ -273,6 +273,15 @@ class Tracer:
             Kind.SETTING, node, scope, root, name=name, role=role, form=form, base=base, declared=declared or node
         )
 
+    def _annotation(self, classes: tuple[Scope, ...], name: str) -> ast.expr | None:
+        """What an attribute, or the parameter that it keeps, is annotated with."""
+        for field in (f for cls in classes for f in self.names.fields(cls, name)):
+            kept = self.names.bindings(field.value, field.scope) if isinstance(field.value, ast.Name) else ()
+            for annotation in (field.annotation, *(b.annotation for b in kept if b.kind is Bound.PARAMETER)):
+                if annotation is not None:
+                    return annotation
+        return None
+
     def _attribute(self, node: ast.Attribute, scope: Scope, depth: int, root: ast.expr) -> Traced:
         dtype = self.torch_dtype(node, scope)
         if dtype is not None:
@@ -285,7 +294,8 @@ class Tracer:
             return self.leaf(Kind.DERIVED, node, scope, root)
         role = self.roles.role(node.attr, owner)
         if role is not None or self.roles.flag(node.attr):
-            return self.setting(node, node.attr, scope, root, base=node.value, owner=owner)
+            annotation = self._annotation(classes, node.attr)
+            return self.setting(node, node.attr, scope, root, base=node.value, owner=owner, annotation=annotation)
         for cls in classes:
             held = self.names.fields(cls, node.attr)
             own_role = self.roles.role(node.attr, cls.name)
