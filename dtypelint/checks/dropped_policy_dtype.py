@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from dtypelint.facts import Facts, Form, Role, Setting, Sink
 from dtypelint.facts.edits import add_argument, declared, field_fix
@@ -44,8 +43,9 @@ def _inert(sink: Sink, role: Role) -> bool:
 def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:
     best = found[0]
     flag = role is Role.CAST_INPUTS
-    add = partial(add_argument, sink, name)
-    fix, withheld = field_fix(sink, best, found, f"pass `{name}={{}}`", add, flag=flag)
+    fix, withheld = field_fix(
+        sink, best, found, f"pass `{name}={{}}`", lambda text: add_argument(sink, name, text), flag=flag
+    )
     sure = best.hop <= 4 and (best.form is Form.FLAG) is flag
     return Hit(
         sink.span,
