@@ -60,6 +60,8 @@ def test_the_fix_of_a_page_is_confirmed(page: Page, example: Example, rows: dict
     for row in rows[example.id]:
         if page.meta["smoke"] == "fp8" and (row.note or row.reason in ELSEWHERE):
             continue
+        if row.reason is Reason.NEEDS_CUDA:
+            continue
         assert (row.verdict, row.detail) == (Verdict.CONFIRMED, ""), row
         assert row.level in (Level.OP, Level.VALUE) or page.meta["smoke"] == "fp8" or row.subject in FIELDS
 

@@ -104,10 +104,10 @@ def settled(call: Call, name: str, value: Any, knobs: Knobs, roles: Roles) -> An
     """The value of a field; what is still a knob takes one of the values that the field is made for."""
     if name == "device_type":
         return value if isinstance(value, str) else "unknown"
-    if name in call.roles or name.endswith("dtype"):
-        return knobs.settle(value, DTYPES)
     if name in BOOLEANS or name.startswith("cast_") or roles.flag(name):
         return knobs.settle(value, (True, False)) if isinstance(value, Knob) else value
+    if name in call.roles or name.endswith("dtype"):
+        return knobs.settle(value, DTYPES)
     return value
 
 
