@@ -71,7 +71,7 @@ class Project:
         self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         loading = Loading(self.names, self._texts, self.module)
-        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading)
+        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading, self._trains)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
         self._mentions: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -118,6 +118,10 @@ class Project:
         found["keys"] += tuple(arguments.overriding(self.tree.launches))
         found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))
         return found
+
+    def _trains(self, path: str) -> bool:
+        module = self.module(path)
+        return module is not None and Arguments(module, self.names, self.knowledge.by_path).are_filled
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

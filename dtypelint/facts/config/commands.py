@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from dtypelint.facts.config.documents import Documents
@@ -15,15 +14,12 @@ from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related, Span
 from dtypelint.schemas import Config
 
-TRAINER = re.compile(
-    r"TrainingArguments|HfArgumentParser|TrlParser|\b(?:SFT|DPO|GRPO|KTO|ORPO|CPO|RLOO|Reward)Config\b"
-)
 FLAGS = {"bf16": "bfloat16", "fp16": "float16"}
 ON = ("true", "1", "yes")
 
 
 class Commands:
-    """Judges the launches of one project."""
+    """Judges the launches of one project; `trains` says whether a script fills the arguments of a trainer."""
 
     def __init__(
         self,
@@ -32,12 +28,14 @@ class Commands:
         launches: Launches,
         documents: Documents,
         evident: Callable[[], tuple[str, ...]],
+        trains: Callable[[str], bool],
     ) -> None:
         self._config = next((config for config in configs if config.section(("--",))), None)
         self._targets = targets
         self._launches = launches
         self._documents = documents
         self._evident = evident
+        self._trains = trains
 
     def _affects(self, versions: str) -> bool:
         assert self._config is not None
@@ -58,7 +56,7 @@ class Commands:
                 yield _key(flag.name, flag.value, Fate.REFUSED_VALUE, taken(reading), is_fp8=False)
         asked = self._launches.asks(run)
         script = self._launches.script(run)
-        if asked is not None and script is not None and TRAINER.search(self._documents.text(script)):
+        if asked is not None and script is not None and self._trains(script):
             for name, dtype in FLAGS.items():
                 flag = run.launch.arguments.get(name)
                 if flag is not None and _is_on(flag):
@@ -71,7 +69,7 @@ class Commands:
         for run, asked in self._launches.about(path):
             script = self._launches.script(run)
             document = self._documents.first(path)
-            if document is None or script is None or not TRAINER.search(self._documents.text(script)):
+            if document is None or script is None or not self._trains(script):
                 continue
             for name, dtype in FLAGS.items():
                 entry = document.get(name)

@@ -46,7 +46,11 @@ class Written(TypedDict):
 
 
 class Tree:
-    """The configuration files of a project root; `code` are its Python files, `read` gives the text of either."""
+    """The configuration files of a project root.
+
+    `code` are its Python files, `read` gives the text of either; `trains` says whether one of `code` fills the arguments of
+    a trainer.
+    """
 
     def __init__(
         self,
@@ -56,6 +60,7 @@ class Tree:
         targets: Targets,
         read: Callable[[str], str | None],
         loads: Loads,
+        trains: Callable[[str], bool],
     ) -> None:
         self._own = Own(Roles(knowledge.roles), loads)
         self._documents = Documents(files, code, knowledge.configs, read)
@@ -67,7 +72,9 @@ class Tree:
         self._features = Features(self._documents)
         newest = {name: each.newest for name, each in knowledge.libraries.items()}
         self._advisories = Advisories(knowledge.advisories, newest, targets.given, self._features.used)
-        self._commands = Commands(knowledge.configs, targets, self.launches, self._documents, lambda: self.evident)
+        self._commands = Commands(
+            knowledge.configs, targets, self.launches, self._documents, lambda: self.evident, trains
+        )
 
     def facts(self, path: str) -> Facts:
         """What the checks see of a configuration file; `Unreadable` when it cannot be parsed."""

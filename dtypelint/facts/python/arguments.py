@@ -26,7 +26,7 @@ class Arguments:
     def __init__(self, module: Module, names: Names, calls: Mapping[str, Call]) -> None:
         self.module = module
         self.names = names
-        self.calls = calls
+        self.paths = {path for path, call in calls.items() if call.kind == "arguments"}
 
     def overriding(self, launches: Launches) -> Iterator[ConfigKey]:
         """Arguments that win over the fp8 that a config, a launch or the environment asks for."""
@@ -53,7 +53,6 @@ class Arguments:
 
     def _flags(self) -> Iterator[tuple[ast.keyword, str]]:
         """`bf16=True` and `fp16=True` of arguments objects, subclasses of the project included."""
-        paths = {path for path, call in self.calls.items() if call.kind == "arguments"}
         if not any(flag in self.module.tree.text for flag in FLAGS):
             return
         for node, _, scope in self.module.calls:
@@ -62,15 +61,21 @@ class Arguments:
                 for k in node.keywords
                 if k.arg in FLAGS and isinstance(k.value, ast.Constant) and k.value.value is True
             ]
-            if on and self._is_one(node.func, scope, paths):
+            if on and self._is_one(node.func, scope):
                 yield from ((keyword, FLAGS[str(keyword.arg)]) for keyword in on)
 
-    def _is_one(self, func: ast.expr, scope: Scope, paths: set[str]) -> bool:
-        for symbol in self.names.symbols(func, scope):
+    @property
+    def are_filled(self) -> bool:
+        """Whether the module names a class of such arguments, to build one or to hand it to a parser."""
+        nodes = ((node, scope) for node, _, scope in self.module.expressions())
+        return any(isinstance(n, ast.Name | ast.Attribute) and self._is_one(n, scope) for n, scope in nodes)
+
+    def _is_one(self, node: ast.expr, scope: Scope) -> bool:
+        for symbol in self.names.symbols(node, scope):
             if isinstance(symbol, Scope):
-                if symbol.is_class and paths.intersection(self.names.bases(symbol)):
+                if symbol.is_class and self.paths.intersection(self.names.bases(symbol)):
                     return True
-            elif symbol.path in paths:
+            elif symbol.path in self.paths:
                 return True
         return False
 
