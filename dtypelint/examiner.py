@@ -160,6 +160,8 @@ class Examiner:
                 self._add(file, rule, hit, ignores.cover(rule, hit.span), outcome)
         except OSError as error:
             self._refuse(file, Unreadable(1, f"cannot be read: {error.strerror or error}"), None, None, outcome)
+        except RecursionError:
+            self._refuse(file, Unreadable(1, "nested too deeply"), source, ignores, outcome)
         except Unreadable as error:
             self._refuse(file, error, source, ignores, outcome)
         return outcome
@@ -175,10 +177,8 @@ class Examiner:
         try:
             project = self._project(file.root, file.settings.targets, file.settings.apis)
             facts = project.facts(_relative(file))
-        except Unreadable:
+        except (Unreadable, RecursionError):
             raise
-        except RecursionError:
-            raise Unreadable(1, "nested too deeply") from None
         except Exception as error:
             self._defect(file, "its facts", error, outcome)
             return
@@ -187,6 +187,8 @@ class Examiner:
                 for hit in check(facts):
                     source.position(hit.span.end)
                     yield rule, tidied(facts, hit)
+            except (Unreadable, RecursionError):
+                raise
             except Exception as error:
                 self._defect(file, f"`{rule.name}`", error, outcome)
 

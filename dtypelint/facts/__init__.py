@@ -5,10 +5,11 @@ Nothing in here holds a syntax tree, opens a file or knows a rule. `python/` and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dtypelint.facts.imports import Imports
 
@@ -346,38 +347,65 @@ class Mutation:
     imports: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that the checks know about one file."""
+Fact = TypeVar("Fact")
 
-    path: str
-    sinks: tuple[Sink, ...] = ()
-    casts: tuple[Cast, ...] = ()
-    mutations: tuple[Mutation, ...] = ()
-    traces: tuple[Trace, ...] = ()
-    keys: tuple[ConfigKey, ...] = ()
-    requests: tuple[Fp8Request, ...] = ()
-    variables: tuple[Variable, ...] = ()
-    recipes: tuple[LostRecipe, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
-    affected: tuple[Affected, ...] = ()
-    unread: tuple[Unread, ...] = ()
-    imports: Imports = field(default_factory=Imports)
-    omissions: tuple[Omission, ...] = ()
-    overwrites: tuple[Overwrite, ...] = ()
-    options: tuple[Option, ...] = ()
-    presets: tuple[Preset, ...] = ()
-    lookups: tuple[Lookup, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    switches: tuple[Switch, ...] = ()
-    mapped: tuple[Mapped, ...] = ()
-    missing: tuple[Missing, ...] = ()
-    raw: tuple[Raw, ...] = ()
-    averages: tuple[Average, ...] = ()
-    trained: tuple[LowWeights, ...] = ()
-    islands: tuple[Island, ...] = ()
-    devices: tuple[Location, ...] = ()
-    inert: tuple[Inert, ...] = ()
+
+class Family(Generic[Fact]):
+    """One kind of facts of a file: made when a check first reads it, empty where nothing makes it."""
+
+    def __set_name__(self, owner: type[Facts], name: str) -> None:
+        self._name = name
+
+    def __get__(self, facts: Facts, owner: type[Facts]) -> tuple[Fact, ...]:
+        make = facts.families.get(self._name)
+        found = facts.__dict__[self._name] = tuple(make()) if make is not None else ()
+        return found
+
+
+class Facts:
+    """Everything that the checks know about one file.
+
+    A family costs nothing until it is read: most rules have nothing to say about most files.
+    """
+
+    sinks: Family[Sink] = Family()
+    casts: Family[Cast] = Family()
+    mutations: Family[Mutation] = Family()
+    traces: Family[Trace] = Family()
+    keys: Family[ConfigKey] = Family()
+    requests: Family[Fp8Request] = Family()
+    variables: Family[Variable] = Family()
+    recipes: Family[LostRecipe] = Family()
+    fallbacks: Family[Fallback] = Family()
+    affected: Family[Affected] = Family()
+    unread: Family[Unread] = Family()
+    omissions: Family[Omission] = Family()
+    overwrites: Family[Overwrite] = Family()
+    options: Family[Option] = Family()
+    presets: Family[Preset] = Family()
+    lookups: Family[Lookup] = Family()
+    comparisons: Family[Comparison] = Family()
+    switches: Family[Switch] = Family()
+    mapped: Family[Mapped] = Family()
+    missing: Family[Missing] = Family()
+    raw: Family[Raw] = Family()
+    averages: Family[Average] = Family()
+    trained: Family[LowWeights] = Family()
+    islands: Family[Island] = Family()
+    devices: Family[Location] = Family()
+    inert: Family[Inert] = Family()
+
+    def __init__(
+        self, path: str, imports: Callable[[], Imports] = Imports, **families: Callable[[], Iterable[object]]
+    ) -> None:
+        """`imports` and `families` make what they are named after."""
+        self.path = path
+        self.families: Mapping[str, Callable[[], Iterable[Any]]] = families
+        self._imports = imports
+
+    @cached_property
+    def imports(self) -> Imports:
+        return self._imports()
 
     def of(self, *kinds: str) -> tuple[Sink, ...]:
         return tuple(s for s in self.sinks if s.api.kind in kinds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -86,43 +86,43 @@ class Project:
         if _language(path) is not Language.PYTHON:
             return self.tree.facts(path)
         module = self.load(path)
-        sinks = Sinks(module, self.names, self.tracer, self.reach, self._ranges, self._offers)
-        casts = Casts(module, self.names, self.tracer)
-        events = Events(module, self.names, self.tracer)
-        choices = Choices(module, self.names, self.tracer)
-        recipes = Recipes(module, self.names, self.knowledge.by_path, self._ranges, self.mentioning)
-        inert = Inerts(
-            module, self.names, self.knowledge.by_path, self.reach, self.mentioning, lambda: self.tree.tells_launcher
-        )
-        found = Facts(
+        names, tracer, by_path = self.names, self.tracer, self.knowledge.by_path
+        sinks = Sinks(module, names, tracer, self.reach, self._ranges, self._offers)
+        choices = Choices(module, names, tracer)
+        recipes = Recipes(module, names, by_path, self._ranges, self.mentioning)
+        inert = Inerts(module, names, by_path, self.reach, self.mentioning, lambda: self.tree.tells_launcher)
+        said = cache(lambda: self._said(module))
+        return Facts(
             path,
-            tuple(sinks.find()),
-            tuple(casts.find()),
-            tuple(Mutations(sinks).find()),
-            tuple(events.find()),
-            **self._settings(module),
-            recipes=tuple(recipes.lost()),
-            fallbacks=tuple(recipes.fallbacks()),
-            overwrites=tuple(Overwrites(module, self.tracer, self.reach.readable).find()),
-            omissions=tuple(Omissions(module, self.names, self.tracer, self.reach.readable).find()),
-            unread=tuple(Unreads(module, self.names, self.tracer, self.reads).find()),
-            options=tuple(Options(module, self.names, self.tracer).find()),
-            comparisons=tuple(Comparisons(module, self.names, self.tracer).find()),
-            switches=tuple(Switches(module, self.names, self.tracer, self.knowledge.by_path).find()),
-            mapped=tuple(choices.mapped()),
-            missing=tuple(choices.missing()),
-            raw=tuple(choices.raw()),
-            averages=tuple(Averages(module, self.names, self.tracer).find()),
-            devices=tuple(others(module)),
-            inert=tuple(inert.find()),
-            islands=tuple(Islands(module, self.names, self.tracer).find()),
-            trained=tuple(Masters(module, self.names, self.tracer, self._ranges).find()),
-            lookups=tuple(Lookups(module, self.names, self.tracer.roles).find()),
-            presets=tuple(Presets(module, self.names, self.knowledge.by_path, self.mentioning).find()),
+            imports=lambda: sinks.imports,
+            sinks=sinks.find,
+            casts=Casts(module, names, tracer).find,
+            mutations=Mutations(sinks).find,
+            traces=Events(module, names, tracer).find,
+            keys=lambda: said()["keys"],
+            requests=lambda: said()["requests"],
+            variables=lambda: said()["variables"],
+            recipes=recipes.lost,
+            fallbacks=recipes.fallbacks,
+            overwrites=Overwrites(module, tracer, self.reach.readable).find,
+            omissions=Omissions(module, names, tracer, self.reach.readable).find,
+            unread=Unreads(module, names, tracer, self.reads).find,
+            options=Options(module, names, tracer).find,
+            comparisons=Comparisons(module, names, tracer).find,
+            switches=Switches(module, names, tracer, by_path).find,
+            mapped=choices.mapped,
+            missing=choices.missing,
+            raw=choices.raw,
+            averages=Averages(module, names, tracer).find,
+            devices=lambda: others(module),
+            inert=inert.find,
+            islands=Islands(module, names, tracer).find,
+            trained=Masters(module, names, tracer, self._ranges).find,
+            lookups=Lookups(module, names, tracer.roles).find,
+            presets=Presets(module, names, by_path, self.mentioning).find,
         )
-        return found if found == Facts(path) else replace(found, imports=sinks.imports)
 
-    def _settings(self, module: Module) -> Written:
+    def _said(self, module: Module) -> Written:
         """What the module says to the libraries of a run, held against the rest of the project."""
         found = self.tree.environment(tuple(Writes(module, self.names).find()))
         arguments = Arguments(module, self.names, self.knowledge.by_path)

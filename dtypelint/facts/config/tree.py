@@ -86,17 +86,17 @@ class Tree:
             return self._config(path, text)
         if read_as is Language.SHELL:
             return self._script(path, text)
-        return Facts(path, affected=tuple(self._advisories.affected(path, text)))
+        return Facts(path, affected=lambda: self._advisories.affected(path, text))
 
     def _config(self, path: str, text: str) -> Facts:
         recipe = tuple(self._commands.recipe(path))
         if self._documents.worth_parsing(path):
             keys, requests = self._reader.facts(path, text, self.launches.given(path))
             if self._documents.kind_of(path) is not None:
-                return Facts(path, keys=(*keys, *recipe), requests=self.open(requests))
+                return Facts(path, keys=lambda: (*keys, *recipe), requests=lambda: self.open(requests))
         document = self._documents.first(path) if self._own.is_loaded(path) else None
         own = tuple(self._own.keys(path, document)) if document is not None else ()
-        return Facts(path, keys=(*recipe, *own))
+        return Facts(path, keys=lambda: (*recipe, *own))
 
     def _script(self, path: str, text: str) -> Facts:
         script = shell.read(path, text)
@@ -107,7 +107,12 @@ class Tree:
         for run in runs:
             written["keys"] += tuple(self._commands.keys(run))
             written["requests"] += self.open(tuple(self._commands.requests(run)))
-        return Facts(path, **written)
+        return Facts(
+            path,
+            keys=lambda: written["keys"],
+            requests=lambda: written["requests"],
+            variables=lambda: written["variables"],
+        )
 
     def open(self, requests: tuple[Fp8Request, ...]) -> tuple[Fp8Request, ...]:
         """Requests, with the backend taken as given where the code of the project passes a recipe."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from dtypelint.facts.imports import Imported, Imports, Statement
@@ -95,6 +96,7 @@ def _statement(module: Module, stmt: _Import) -> Statement:
 
 
 def _names(module: Module) -> Iterator[Imported]:
+    words = Counter(re.findall(r"\w+", module.tree.text))
     written: dict[str, list[Span]] = {}
     for node in ast.walk(module.tree.root):
         if isinstance(node, ast.Name):
@@ -112,7 +114,7 @@ def _names(module: Module) -> Iterator[Imported]:
                 uses = tuple(written.get(name, ()))
                 at_top = scope is module.scope
                 single = at_top and len(bindings) == 1
-                removal = _removal(module, binding.node, name, len(uses)) if single else None
+                removal = _removal(module, binding.node, name, words[name] - len(uses)) if single else None
                 place = None if at_top else module.tree.span(scope.node)  # type: ignore[arg-type]
                 target = binding.target
                 yield Imported(name, target, module.tree.span(binding.node), place, uses, removal)
@@ -132,12 +134,14 @@ def _guarded(scope: Scope) -> set[ast.stmt]:
     return found
 
 
-def _removal(module: Module, stmt: _Import, name: str, uses: int) -> Span | None:
-    """The span that takes a name out of its import; None where something else may need it, or a comment speaks of it."""
+def _removal(module: Module, stmt: _Import, name: str, others: int) -> Span | None:
+    """The span that takes a name out of its import; None where something else may need it, or a comment speaks of it.
+
+    `others` counts the places where the word stands and is no use of the name.
+    """
     tree = module.tree
-    words = len(re.findall(rf"\b{re.escape(name)}\b", tree.text))
     inside = len(re.findall(rf"\b{re.escape(name)}\b", tree.source(stmt)))
-    if module.path.endswith("__init__.py") or words != uses + inside or inside != 1 or not _alone(module, stmt):
+    if module.path.endswith("__init__.py") or others != inside or inside != 1 or not _alone(module, stmt):
         return None
     lines = Span(tree.starts[stmt.lineno - 1], _line_after(module, stmt))
     if stmt not in tree.root.body or b"#" in tree.data[lines.start : lines.end]:
