@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
+from dtypelint.facts.texts import Texts
 from dtypelint.languages import Language, language
 from dtypelint.source import Unreadable
 
@@ -77,8 +78,8 @@ class Project:
         loading = Loading(self.names, self._texts, self.module)
         self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading, self._trains)
         self._modules: dict[str, Module | None] = {}
-        self._found: dict[tuple[str, str], Module | None] = {}
-        self._mentions: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._found: dict[tuple[str, str], str] = {}
+        self._searched = Texts(self.files, read)
         self._folders = frozenset(str(p) for f in self.files for p in PurePosixPath(f).parents)
 
     def facts(self, path: str) -> Facts:
@@ -163,11 +164,8 @@ class Project:
                 yield module
 
     def files_with(self, *words: str) -> tuple[str, ...]:
-        """The files whose text holds every one of some words, by path; each question is asked once."""
-        if words not in self._mentions:
-            texts = ((path, self.read(path) or "") for path in sorted(self.files))
-            self._mentions[words] = tuple(path for path, text in texts if all(word in text for word in words))
-        return self._mentions[words]
+        """The files whose text holds every one of some words, by path."""
+        return self._searched.holding(*words)
 
     def _names(self, path: str) -> tuple[str, str]:
         pure = PurePosixPath(path)
@@ -185,15 +183,20 @@ class Project:
 
     def find(self, dotted: str, importer: Module) -> Module | None:
         """The module that a dotted name means to an importing module; None when it is not a file of the project."""
+        path = self.locate(dotted, importer)
+        return importer if path == importer.path else self.module(path) if path else None
+
+    def locate(self, dotted: str, importer: Module) -> str:
+        """The file that a dotted name means to an importing module; empty when it is none of the project."""
         folder = str(PurePosixPath(importer.path).parent)
-        key = (dotted, folder)
+        key = (dotted, importer.path if importer.is_package else folder)
         if key not in self._found:
-            self._found[key] = self._find(dotted, folder, importer)
+            self._found[key] = self._locate(dotted, folder, importer)
         return self._found[key]
 
-    def _find(self, dotted: str, folder: str, importer: Module) -> Module | None:
+    def _locate(self, dotted: str, folder: str, importer: Module) -> str:
         if not dotted or not all(part.isidentifier() for part in dotted.split(".")):
-            return None
+            return ""
         relative = dotted.replace(".", "/")
         # a folder inside a package is no place to import from: `core/trl.py` is not what `import trl` means beside it
         around = (str(p) for p in PurePosixPath(folder, "x").parents if str(p / "__init__.py") not in self.files)
@@ -201,11 +204,18 @@ class Project:
         for base in bases:
             stem = relative if base in ("", ".") else f"{base}/{relative}"
             for path in (f"{stem}.py", f"{stem}/__init__.py"):
-                if path in self.files and path != importer.path:
-                    return self.module(path)
-                if path == importer.path and importer.path.endswith("__init__.py"):
-                    return importer
-        return None
+                if path in self.files and (path != importer.path or importer.is_package):
+                    return path
+        return ""
+
+    def may_bind(self, dotted: str, importer: Module, name: str) -> bool:
+        """Whether a star import may bring a name: its text holds it, or another star; true outside of the project."""
+        path = self.locate(dotted, importer)
+        return not path or path in self._starred or path in self.files_with(name)
+
+    @cached_property
+    def _starred(self) -> frozenset[str]:
+        return frozenset((*self.files_with("import *"), *self.files_with("import*")))
 
 
 def _language(path: str) -> Language:

@@ -44,6 +44,8 @@ class Omissions:
 
     def _roots(self) -> Iterator[Omission]:
         """Roots that `fully_shard` gets without the policy that it got for their blocks."""
+        if b"mp_policy" not in self.module.tree.data:
+            return
         for function in self.module.functions():
             context = flow(function).context
             found = [

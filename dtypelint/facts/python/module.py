@@ -125,16 +125,30 @@ def header(stmt: ast.stmt) -> Iterator[ast.expr]:
                     yield child
 
 
+# the parts of an expression that hold expressions, last one first; a lambda's defaults and a comprehension's targets do not count
+_NO_PARTS = {"ctx", "op", "ops", "id", "attr", "kind", "conversion", "args"}
+_PARTS: dict[type, tuple[str, ...]] = {
+    each: tuple(name for name in reversed(each._fields) if name not in _NO_PARTS) for each in ast.expr.__subclasses__()
+} | {
+    type(None): (),
+    ast.Constant: (),
+    ast.Call: ("keywords", "args", "func"),
+    ast.keyword: ("value",),
+    ast.comprehension: ("ifs", "iter"),
+}
+
+
 def expressions(stmt: ast.stmt) -> Iterator[ast.expr]:
     """Every expression inside the header of a statement, outer ones first."""
-    stack = list(header(stmt))[::-1]
+    stack: list[ast.AST | None] = []
+    stack.extend(reversed([*header(stmt)]))
     while stack:
         node = stack.pop()
-        yield node
-        for child in reversed(list(ast.iter_child_nodes(node))):
-            if isinstance(child, ast.expr):
-                stack.append(child)
-            elif isinstance(child, ast.keyword):
-                stack.append(child.value)
-            elif isinstance(child, ast.comprehension):
-                stack.extend([*child.ifs, child.iter])
+        if isinstance(node, ast.expr):
+            yield node
+        for name in _PARTS[type(node)]:
+            part = getattr(node, name)
+            if type(part) is list:
+                stack += reversed(part)
+            else:
+                stack.append(part)

@@ -38,6 +38,8 @@ class Modules(Protocol):
 
     def files_with(self, *words: str) -> tuple[str, ...]: ...
 
+    def may_bind(self, dotted: str, importer: Module, name: str) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
@@ -105,6 +107,8 @@ class Names:
 
     def _unbound_name(self, name: str, scope: Scope) -> tuple[Symbol, ...]:
         for star in scope.module.bindings.get("*", ()):
+            if not self.modules.may_bind(star.target, scope.module, name):
+                continue
             module = self.modules.find(star.target, scope.module)
             if module is not None and name in module.bindings:
                 return self._in_module(module, name)
@@ -162,6 +166,8 @@ class Names:
             if child is not None:
                 return (child.scope,)
             for star in module.bindings.get("*", ()):
+                if not self.modules.may_bind(star.target, module, name):
+                    continue
                 source = self.modules.find(star.target, module)
                 if source is None:
                     return (External(f"{star.target}.{name}"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,20 +29,30 @@ class Use:
 
 
 class Reads:
-    """The reads of one project, by word; each word is searched once."""
+    """The reads of one project, by word; each module is walked once."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self._uses: dict[str, tuple[Use, ...]] = {}
+        self._words: dict[Module, dict[str, list[Use]]] = {}
         self._scopes: dict[Module, dict[ast.expr, Scope]] = {}
 
-    def of(self, word: str) -> tuple[Use, ...]:
-        """Every place that reads an attribute, key or string of this name."""
-        if word not in self._uses:
-            self._uses[word] = tuple(use for m in self.names.modules.mentioning(word) for use in self.inside(m, word))
-        return self._uses[word]
+    def of(self, word: str, first: Module | None = None) -> Iterator[Use]:
+        """Every place that reads an attribute, key or string of this name, by file; those of one module may come first."""
+        if first is not None:
+            yield from self.inside(first, word)
+        for module in self.names.modules.mentioning(word):
+            if module is not first:
+                yield from self.inside(module, word)
 
-    def inside(self, module: Module, word: str) -> Iterator[Use]:
+    def inside(self, module: Module, word: str) -> list[Use]:
+        """The places of one module."""
+        if module not in self._words:
+            self._words[module] = defaultdict(list)
+            for name, use in self._all(module):
+                self._words[module][name].append(use)
+        return self._words[module].get(word, [])
+
+    def _all(self, module: Module) -> Iterator[tuple[str, Use]]:
         scopes = self.scopes(module)
         documentation = {id(n.value) for n in ast.walk(module.tree.root) if isinstance(n, ast.Expr)}
         keys = {id(child) for n in scopes if base_of(n) is not None for child in ast.iter_child_nodes(n)}
@@ -49,14 +60,14 @@ class Reads:
             if not isinstance(node, ast.expr | ast.MatchClass):
                 continue
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                spelled = word in node.value.split(".") and id(node) not in documentation and id(node) not in keys
-                if spelled:
-                    yield Use(node, module, scopes.get(node), None)
+                if id(node) not in documentation and id(node) not in keys:
+                    for part in node.value.split("."):
+                        yield part, Use(node, module, scopes.get(node), None)
             elif isinstance(node, ast.MatchClass):
-                if word in node.kwd_attrs:
-                    yield Use(node.cls, module, None, None)
-            elif (base := base_of(node)) is not None and last(node) == word:
-                yield Use(node, module, scopes.get(node), base)
+                for name in node.kwd_attrs:
+                    yield name, Use(node.cls, module, None, None)
+            elif (base := base_of(node)) is not None:
+                yield last(node), Use(node, module, scopes.get(node), base)
 
     def scopes(self, module: Module) -> dict[ast.expr, Scope]:
         """The scope of every expression of a module."""

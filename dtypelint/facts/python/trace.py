@@ -73,6 +73,7 @@ class Tracer:
         self.calls = calls
         self._converters = {path: call for path, call in calls.items() if call.kind == CONVERTER}
         self._active: set[ast.AST] = set()
+        self._traced: dict[tuple[ast.expr, ast.expr, int], Traced] = {}
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
         """The plain form of what an expression may be."""
@@ -99,11 +100,17 @@ class Tracer:
         """The leaves of an expression."""
         if depth > _DEPTH or node in self._active:
             return _NOTHING
+        key = (node, root or node, depth)
+        if key in self._traced:
+            return self._traced[key]
         self._active.add(node)
         try:
-            traced = self._trace(node, scope, depth, root or node)
+            traced = self._traced[key] = self._trace(node, scope, depth, root or node)
         finally:
             self._active.discard(node)
+            if not self._active:
+                # what a cycle cut short holds for this question alone
+                self._traced.clear()
         return traced
 
     def leaf(self, kind: Kind, node: ast.expr, scope: Scope, root: ast.expr, text: str = "", **more: object) -> Traced:

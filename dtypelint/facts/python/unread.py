@@ -50,12 +50,12 @@ class Unreads:
         if not wanted or not self._is_config(cls):
             return
         for several in wanted:
-            uses = self.reads.of(several[0].name)
+            uses = self.reads.of(several[0].name, self.module)
             if not any(self._may_read(use, cls, several[0].name) for use in uses):
                 proof = self._proof(cls)
                 if proof is not None:
                     first = several[0]
-                    twin = next((u.module.at(u.node) for u in uses), None)
+                    twin = next((u.module.at(u.node) for u in self.reads.of(first.name)), None)
                     yield Unread(
                         first.name, Declaration.FIELD, self.module.tree.span(first.node), cls.name, proof, twin
                     )
