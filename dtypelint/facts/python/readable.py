@@ -180,7 +180,7 @@ class Readable:
         return bool(traced.chosen) or any(leaf.kind is Kind.SETTING and leaf.role is not None for leaf in traced.leaves)
 
     def fields_of(self, cls: Scope, base: str, hop: int, seen: set[Scope], depth: int = 0) -> Iterator[Setting]:
-        if cls in seen or depth >= _CONFIG_DEPTH:
+        if cls in seen or depth >= _CONFIG_DEPTH or self.is_enum(cls):
             return
         seen = {*seen, cls}
         for name, fields in self.names.all_fields(cls).items():

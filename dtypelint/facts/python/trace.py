@@ -308,6 +308,10 @@ class Tracer:
             own_role = self.roles.role(node.attr, cls.name)
             if own_role is not None and held:
                 return self.setting(node, node.attr, scope, root, base=node.value, owner=cls.name)
+            if any(field.in_body and field.annotation is not None for field in held):
+                # what is annotated in a class body is filled by whoever builds the object: its default is not its value
+                annotation = self._annotation(classes, node.attr)
+                return self.setting(node, node.attr, scope, root, base=node.value, owner=owner, annotation=annotation)
             found = _NOTHING
             for field in held:
                 if field.value is not None:
