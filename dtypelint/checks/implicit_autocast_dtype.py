@@ -26,7 +26,7 @@ def check(facts: Facts) -> Iterator[Hit]:
         if is_guard(sink):
             continue
         around = sink.around
-        if around.nested or around.dispatched or around.dummy or around.dead:
+        if around.nested or around.dispatched or around.dummy or around.dead or around.old:
             continue
         found = [s for s in candidates(sink, flags=True) if s.hop <= 4]
         twin = next((s for s in found for other in facts.of("autocast") if _is_twin(sink, other, s)), None)

@@ -198,7 +198,7 @@ class Slot:
 class Around:
     """What stands around a place in its function.
 
-    `dummy` says that the result is multiplied by zero; `duties` holds what the owners around it do in the targeted versions,
+    `dummy` says that the result is multiplied by zero, `old` that only a torch without `dtype` in its autocast gets here; `duties` holds what the owners around it do in the targeted versions,
     `asked` the dtypes that the name of the function speaks of; `frozen` says that the function turns gradients off for good.
     """
 
@@ -213,6 +213,7 @@ class Around:
     scaler: Location | None = None
     nested: bool = False
     dummy: bool = False
+    old: bool = False
     duties: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
     frozen: bool = False

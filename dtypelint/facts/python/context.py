@@ -10,6 +10,7 @@ from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, blocks, expressions, statements
 from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.releases import before_dtype
 from dtypelint.facts.python.scope import Function, Scope
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.wording import Wording
@@ -89,6 +90,7 @@ class Surroundings:
             owners=tuple(call.name for call in owners),
             duties=frozenset(self._duties(owners)),
             dummy=self._is_dummy(stmt, scope),
+            old=any(before_dtype(test, holds) for test, holds in tests),
             asked=frozenset(d for name in functions for d in self.tracer.roles.named_dtypes(name)),
             frozen=self._freezes(scope),
             scaler=self._scaler(holder),
