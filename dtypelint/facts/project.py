@@ -37,6 +37,7 @@ from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.switches import Switches
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.unread import Unreads
+from dtypelint.facts.python.unread_options import UnreadOptions
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.facts.texts import Texts
@@ -107,7 +108,10 @@ class Project:
             fallbacks=recipes.fallbacks,
             overwrites=Overwrites(module, tracer, self.reach.readable).find,
             omissions=Omissions(module, names, tracer, self.reach.readable).find,
-            unread=Unreads(module, names, tracer, self.reads).find,
+            unread=lambda: (
+                *Unreads(module, names, tracer, self.reads).find(),
+                *UnreadOptions(module, names, tracer, self.reads).find(),
+            ),
             options=Options(module, names, tracer).find,
             comparisons=Comparisons(module, names, tracer).find,
             switches=Switches(module, names, tracer, by_path).find,
