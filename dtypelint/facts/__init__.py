@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dtypelint.facts.averages import Average
     from dtypelint.facts.choices import Mapped, Missing, Raw
     from dtypelint.facts.configs import Affected, ConfigKey, Fp8Request, Variable
+    from dtypelint.facts.defaults import Leak
     from dtypelint.facts.given import Comparison, Lookup, Option, Preset, Switch
     from dtypelint.facts.inert import Inert
     from dtypelint.facts.islands import Island
@@ -395,6 +396,7 @@ class Facts:
     islands: Family[Island] = Family()
     devices: Family[Location] = Family()
     inert: Family[Inert] = Family()
+    leaks: Family[Leak] = Family()
 
     def __init__(
         self, path: str, imports: Callable[[], Imports] = Imports, **families: Callable[[], Iterable[object]]

@@ -15,6 +15,7 @@ from dtypelint.facts.python.calls import Omissions
 from dtypelint.facts.python.casts import Casts
 from dtypelint.facts.python.choices import Choices
 from dtypelint.facts.python.comparisons import Comparisons
+from dtypelint.facts.python.defaults import Defaults
 from dtypelint.facts.python.devices import others
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
@@ -124,6 +125,7 @@ class Project:
             islands=Islands(module, names, tracer).find,
             trained=Masters(module, names, tracer, self._ranges).find,
             lookups=Lookups(module, names, tracer.roles).find,
+            leaks=Defaults(module, names, tracer).find,
             presets=Presets(module, names, by_path, self.mentioning).find,
         )
 
