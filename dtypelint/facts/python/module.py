@@ -73,6 +73,12 @@ class Module:
         """Every call with its statement and its scope."""
         return tuple((node, stmt, scope) for node, stmt, scope in self.expressions() if isinstance(node, ast.Call))
 
+    @cached_property
+    def stored(self) -> frozenset[str]:
+        """The attributes that the module assigns."""
+        nodes = ast.walk(self.tree.root)
+        return frozenset(n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+
     def functions(self) -> Iterator[Scope]:
         return (s for s in self.scopes.values() if s.is_function)
 

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, statements
+from dtypelint.facts.python.once import Once
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
 from dtypelint.facts.python.syntax import unquoted
 
@@ -63,6 +64,8 @@ class Names:
         self._fields: dict[Scope, dict[str, list[Field]]] = {}
         self._mro: dict[Scope, tuple[Scope, ...]] = {}
         self._active: set[tuple[int, str]] = set()
+        self._named: Once[tuple[Symbol, ...]] = Once(())
+        self._made: Once[tuple[Scope, ...]] = Once(())
 
     # names and symbols
 
@@ -124,8 +127,8 @@ class Names:
                 return self.lookup(binding.target, binding.scope.module)
             case Bound.FUNCTION | Bound.CLASS:
                 return (binding.scope.module.scopes[binding.node],)
-            case Bound.ASSIGN if binding.value is not None and not binding.path:
-                return self.symbols(binding.value, binding.scope, depth + 1)
+            case Bound.ASSIGN if (value := binding.value) is not None and not binding.path:
+                return self._named.ask(binding, lambda: self.symbols(value, binding.scope, depth + 1))
         return ()
 
     def lookup(self, dotted: str, importer: Module) -> tuple[Symbol, ...]:
@@ -366,8 +369,8 @@ class Names:
                     static = any(ast.unparse(d) == "staticmethod" for d in scope.node.decorator_list)
                     if binding.node is first and not static:
                         return (scope.parent,)
-            case Bound.ASSIGN if binding.value is not None and not binding.path:
-                return self.classes(binding.value, binding.scope, depth + 1)
+            case Bound.ASSIGN if (held := binding.value) is not None and not binding.path:
+                return self._made.ask(binding, lambda: self.classes(held, binding.scope, depth + 1))
             case Bound.WITH if binding.value is not None and not binding.path:
                 return self.classes(binding.value, binding.scope, depth + 1)
             case Bound.IMPORT:

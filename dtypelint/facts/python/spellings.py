@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dtypelint.facts import Form
 from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.names import Field, Names
+from dtypelint.facts.python.once import Once
 from dtypelint.facts.python.options import options_of
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.trace import Tracer
@@ -33,6 +34,7 @@ class Spellings:
         self.names = names
         self.tracer = tracer
         self.kinds = Kinds(names, tracer)
+        self._known: Once[Spelled | None] = Once(None)
 
     def of(self, node: ast.expr, stmt: ast.stmt, scope: Scope, depth: int = 0) -> Spelled | None:
         """What an expression is, or the elements of a list of them."""
@@ -89,9 +91,8 @@ class Spellings:
         module = scope.module
         if not isinstance(base, ast.Name) or b"add_argument" not in module.tree.data:
             return None
-        for node in ast.walk(module.tree.root):
-            if isinstance(node, ast.Attribute) and node.attr == attr and isinstance(node.ctx, ast.Store):
-                return None
+        if attr in module.stored:
+            return None
         for node in options_of(module, attr):
             given = {k.arg: k.value for k in node.keywords}
             kind, default = given.get("type"), given.get("default")
@@ -130,9 +131,9 @@ class Spellings:
     def _bound(self, binding: Binding, depth: int) -> Spelled | None:
         if binding.annotation is not None and not binding.path:
             return self._annotated(binding.annotation, binding.scope)
-        if binding.kind is Bound.ASSIGN and binding.value is not None and not binding.path:
-            if isinstance(binding.node, ast.stmt):
-                return self.of(binding.value, binding.node, binding.scope, depth + 1)
+        value, stmt = binding.value, binding.node
+        if binding.kind is Bound.ASSIGN and value is not None and not binding.path and isinstance(stmt, ast.stmt):
+            return self._known.ask(binding, lambda: self.of(value, stmt, binding.scope, depth + 1))
         if binding.kind is Bound.IMPORT:
             found = [
                 self.of(value, stmt, where, depth + 1)
