@@ -28,7 +28,7 @@ def _call(path: str, omission: Omission) -> Hit:
     if omission.parameter is not None:
         related.append(Related(omission.parameter, "not passed: None by default"))
     confidence = Confidence.HIGH if omission.siblings else Confidence.MEDIUM
-    if (omission.fills or omission.name in _PLAIN) and not omission.siblings:
+    if omission.used or ((omission.fills or omission.name in _PLAIN) and not omission.siblings):
         confidence = Confidence.LOW
     if omission.guarded:
         return Hit(omission.span, message, Confidence.LOW, tuple(related), withheld="a test of it leads to the call")

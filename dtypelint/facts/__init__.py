@@ -1,6 +1,6 @@
 """What the checks see: plain frozen data about one file, joined with what other files say about its settings.
 
-Nothing in here holds a syntax tree, opens a file or knows a rule. `python/` and `project` make these records.
+No record holds a syntax tree, opens a file or knows a rule. `python/` and `project` make them, when a check first asks.
 """
 
 from __future__ import annotations
@@ -199,8 +199,9 @@ class Slot:
 class Around:
     """What stands around a place in its function.
 
-    `dummy` says that the result is multiplied by zero, `old` that only a torch without `dtype` in its autocast gets here; `duties` holds what the owners around it do in the targeted versions,
-    `asked` the dtypes that the name of the function speaks of; `frozen` says that the function turns gradients off for good.
+    `dummy` says that the result is multiplied by zero, `old` that only a torch without `dtype` in its autocast gets here;
+    `duties` holds what the owners around it do in the targeted versions, `asked` the dtypes that the name of the function
+    speaks of; `frozen` says that the function turns gradients off for good.
     """
 
     function: str

@@ -52,7 +52,7 @@ class Omission:
 
     `text` is the expression that is left out; `held` is where the caller got it, `siblings` are the arguments that the call does forward under their own names;
     `guarded` says that a test of the setting leads to the call, `root` that the call shards the whole model whose blocks got it,
-    `fills` that the callee puts a default of its own in the place of None.
+    `fills` that the callee puts a default of its own in the place of None, `used` that the caller does something else with it.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Omission:
     siblings: tuple[str, ...]
     guarded: bool = False
     fills: bool = False
+    used: bool = False
     root: bool = False
 
 

@@ -117,6 +117,7 @@ class Omissions:
                 siblings=self._siblings(call),
                 guarded=self._guarded(name, stmt, function),
                 fills=_fills(callee, name),
+                used=name in flow(function).captured or any(flow(function).uses.get(b) for b in bindings),
             )
 
     def _positional(self, call: ast.Call, callee: Scope) -> Iterator[str]:

@@ -90,7 +90,7 @@ class Surroundings:
             owners=tuple(call.name for call in owners),
             duties=frozenset(self._duties(owners)),
             dummy=self._is_dummy(stmt, scope),
-            old=any(before_dtype(test, holds) for test, holds in tests),
+            old=any(before_dtype(test, holds, scope, self.names) for test, holds in tests),
             asked=frozenset(d for name in functions for d in self.tracer.roles.named_dtypes(name)),
             frozen=self._freezes(scope),
             scaler=self._scaler(holder),

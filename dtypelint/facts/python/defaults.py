@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from dtypelint.facts import LOW_PRECISION
 from dtypelint.facts.defaults import Leak
@@ -15,8 +16,7 @@ from dtypelint.facts.python.trace import Tracer
 
 _SET = "torch.set_default_dtype"
 _GET = "torch.get_default_dtype"
-# set up once for a whole process, or named after what they do
-_ON_PURPOSE = ("main", "setup", "init", "configure", "default", "set_", "seed", "worker", "entry")
+_FIXTURES = {"pytest.fixture", "pytest.yield_fixture"}
 
 Call = tuple[ast.Call, ast.stmt]
 
@@ -33,16 +33,20 @@ class Defaults:
         if b"set_default_dtype" not in self.module.tree.data:
             return
         for function in self.module.functions():
-            calls = [
-                (node, stmt)
-                for stmt in statements(function.body)
-                for node in expressions(stmt)
-                if isinstance(node, ast.Call) and node.args and _SET in self.names.paths(node.func, function)
-            ]
+            calls = self._calls(function)
             undoing = [call for call in calls if self._undoes(call[0], function)]
             for call in calls:
                 if call not in undoing:
                     yield from self._leak(call, undoing, function)
+
+    def _calls(self, function: Scope) -> list[Call]:
+        """The calls that set the default."""
+        return [
+            (node, stmt)
+            for stmt in statements(function.body)
+            for node in expressions(stmt)
+            if isinstance(node, ast.Call) and node.args and _SET in self.names.paths(node.func, function)
+        ]
 
     def _undoes(self, call: ast.Call, function: Scope) -> bool:
         """Whether a call brings back what `get_default_dtype` gave, or float32."""
@@ -72,22 +76,30 @@ class Defaults:
             yield Leak(span, text, function.name, None)
 
     def _is_meant(self, function: Scope) -> bool:
-        """Whether a function changes the default for good, as part of a script or by its name, or a sibling method brings it back."""
-        if b"__main__" in self.module.tree.data:
-            return True
-        siblings = [s for s in self.module.functions() if s.owner is function.owner and s.owner is not None]
-        return any(word in function.name.lower() for word in _ON_PURPOSE) or any(
-            isinstance(node, ast.Call) and node.args and _SET in self.names.paths(node.func, other)
-            for other in siblings
-            if other is not function
-            for stmt in statements(other.body)
-            for node in expressions(stmt)
-        )
+        """Whether a script sets it up once, or another method of the object brings the old default back."""
+        cls = function.owner
+        others = [s for s in self.module.functions() if cls is not None and s.owner is cls and s is not function]
+        return function in self._script or any(self._calls(other) for other in others)
+
+    @cached_property
+    def _script(self) -> frozenset[Scope]:
+        """The functions that run when the module does."""
+        found: set[Scope] = set()
+        waiting = [self.module.scope]
+        while waiting:
+            caller = waiting.pop()
+            calls = (node for node, _, scope in self.module.calls if scope is caller)
+            called = {c for node in calls for c in self.names.callees(node.func, caller) if isinstance(c, Scope)}
+            waiting += called - found
+            found |= called
+        return frozenset(found)
 
     def _is_fixture(self, function: Scope) -> bool:
         """A fixture of pytest is resumed whatever the test raised."""
         assert isinstance(function.node, Function)
-        return any("fixture" in ast.unparse(each) for each in function.node.decorator_list)
+        around = function.parent or function
+        makers = (d.func if isinstance(d, ast.Call) else d for d in function.node.decorator_list)
+        return any(_FIXTURES.intersection(self.names.paths(each, around)) for each in makers)
 
 
 def _finally(function: Scope) -> set[ast.stmt]:

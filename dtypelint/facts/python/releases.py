@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from packaging.version import InvalidVersion, Version
+
+from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.scope import Scope
+
+_RELEASE = {"torch.__version__", "torch.version.__version__"}
 
 # the release in which torch.cuda.amp.autocast got its dtype
 _WITH_DTYPE = Version("1.10")
@@ -13,31 +18,48 @@ _BELOW = (ast.Lt, ast.LtE)
 _ABOVE = (ast.Gt, ast.GtE)
 
 
-def before_dtype(test: ast.expr, holds: bool) -> bool:
+def before_dtype(test: ast.expr, holds: bool, scope: Scope, names: Names) -> bool:
     """Whether the outcome of a test means a torch whose autocast takes no dtype."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values) if holds:
-            return any(before_dtype(value, True) for value in values)
+            return any(before_dtype(value, True, scope, names) for value in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return before_dtype(operand, not holds)
+            return before_dtype(operand, not holds, scope, names)
         case ast.Compare(left=left, ops=ops, comparators=others) if holds or len(ops) == 1:
             sides = [left, *others]
-            return any(_bounded(*pair, holds) for pair in zip(sides, ops, others, strict=False))
+            return any(
+                _is_old(right) and _is_release(left, scope, names)
+                for left, right in _bounds(zip(sides, ops, others, strict=False), holds)
+            )
     return False
 
 
-def _bounded(left: ast.expr, operator: ast.cmpop, right: ast.expr, holds: bool) -> bool:
-    below = _BELOW if holds else _ABOVE
-    above = _ABOVE if holds else _BELOW
-    if isinstance(operator, above):
-        left, right = right, left
-    elif not isinstance(operator, below):
-        return False
-    names = {
-        n.id if isinstance(n, ast.Name) else n.attr for n in ast.walk(left) if isinstance(n, ast.Name | ast.Attribute)
-    }
-    asked = any("torch" in name.lower() for name in names) and any("version" in name.lower() for name in names)
-    return asked and any(version <= _WITH_DTYPE for version in _versions(right))
+def _bounds(pairs: Iterable[tuple[ast.expr, ast.cmpop, ast.expr]], holds: bool) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is smaller, and than what."""
+    for left, operator, right in pairs:
+        if isinstance(operator, _BELOW):
+            yield (left, right) if holds else (right, left)
+        elif isinstance(operator, _ABOVE):
+            yield (right, left) if holds else (left, right)
+
+
+def _is_release(node: ast.expr, scope: Scope, names: Names) -> bool:
+    """Whether an expression is made from the release of torch, directly or through a name."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute) and _RELEASE.intersection(names.paths(part, scope)):
+            return True
+        for binding in names.bindings(part, scope) if isinstance(part, ast.Name) else ():
+            if (
+                binding.value is not None
+                and binding.value is not node
+                and _is_release(binding.value, binding.scope, names)
+            ):
+                return True
+    return False
+
+
+def _is_old(node: ast.expr) -> bool:
+    return any(version <= _WITH_DTYPE for version in _versions(node))
 
 
 def _versions(node: ast.expr) -> Iterator[Version]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from dtypelint.facts import Form, Kind, Origin, Role, Value
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import External, Names
+from dtypelint.facts.python.once import Once
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
 from dtypelint.facts.roles import Roles
 from dtypelint.knowledge import CONVERTER, Call
@@ -73,7 +74,7 @@ class Tracer:
         self.calls = calls
         self._converters = {path: call for path, call in calls.items() if call.kind == CONVERTER}
         self._active: set[ast.AST] = set()
-        self._traced: dict[tuple[ast.expr, ast.expr, int], Traced] = {}
+        self._traced: Once[Traced] = Once(_NOTHING)
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
         """The plain form of what an expression may be."""
@@ -100,18 +101,14 @@ class Tracer:
         """The leaves of an expression."""
         if depth > _DEPTH or node in self._active:
             return _NOTHING
-        key = (node, root or node, depth)
-        if key in self._traced:
-            return self._traced[key]
+        return self._traced.ask((node, root or node, depth), lambda: self._entered(node, scope, depth, root or node))
+
+    def _entered(self, node: ast.expr, scope: Scope, depth: int, root: ast.expr) -> Traced:
         self._active.add(node)
         try:
-            traced = self._traced[key] = self._trace(node, scope, depth, root or node)
+            return self._trace(node, scope, depth, root)
         finally:
             self._active.discard(node)
-            if not self._active:
-                # what a cycle cut short holds for this question alone
-                self._traced.clear()
-        return traced
 
     def leaf(self, kind: Kind, node: ast.expr, scope: Scope, root: ast.expr, text: str = "", **more: object) -> Traced:
         leaf = Leaf(kind, node, scope, text, root=root, root_scope=scope)

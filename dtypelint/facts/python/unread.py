@@ -13,6 +13,7 @@ from dtypelint.facts.python.names import External, Field, Names, dotted
 from dtypelint.facts.python.reads import Reads, Use
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Tracer, tail
+from dtypelint.facts.roles import Roles
 
 _MAKERS = {
     *("dataclasses.dataclass", "attr.s", "attr.attrs", "attr.define", "attrs.define", "attrs.frozen", "attr.frozen"),
@@ -20,7 +21,13 @@ _MAKERS = {
 }
 _MODELS = {"pydantic.BaseModel", "pydantic.main.BaseModel", "pydantic_settings.BaseSettings", "typing.NamedTuple"}
 _HARMLESS = {"typing.Generic", "abc.ABC", "builtins.object", "collections.abc.Mapping", "typing.Protocol"}
-_HEARERS = ("builtins.", "logging.", "copy.", "dataclasses.replace", "typing.cast", "dataclasses.field")
+# what only shows or copies an object that it gets
+HEARERS = ("builtins.", "logging.", "copy.", "dataclasses.replace", "typing.cast", "dataclasses.field")
+
+
+def is_precision(name: str, roles: Roles) -> bool:
+    """Whether a name alone says that it is about precision."""
+    return not name.startswith("_") and bool(roles.role(name) or roles.flag(name))
 
 
 class Unreads:
@@ -38,15 +45,15 @@ class Unreads:
         for function in self.module.functions():
             yield from self._locals(function)
 
-    def named(self, name: str) -> bool:
-        """Whether a name alone says that it is about precision."""
-        return not name.startswith("_") and bool(self.tracer.roles.role(name) or self.tracer.roles.flag(name))
-
     # fields
 
     def _fields(self, cls: Scope) -> Iterator[Unread]:
         own = self.names.own_fields(cls)
-        wanted = [several for name, several in own.items() if self.named(name) and self._declares(several, cls)]
+        wanted = [
+            several
+            for name, several in own.items()
+            if is_precision(name, self.tracer.roles) and self._declares(several, cls)
+        ]
         if not wanted or not self._is_config(cls):
             return
         for several in wanted:
@@ -137,14 +144,14 @@ class Unreads:
         if not any(cls in self.names.classes(a, scope) for a in held):
             return False
         callees = self.names.callees(call.func, scope)
-        return bool(callees) and all(isinstance(s, External) and not s.path.startswith(_HEARERS) for s in callees)
+        return bool(callees) and all(isinstance(s, External) and not s.path.startswith(HEARERS) for s in callees)
 
     # locals
 
     def _locals(self, function: Scope) -> Iterator[Unread]:
         state = flow(function)
         for name, bindings in state.bindings.items():
-            if not self.named(name) or name in state.captured or name in state.outer:
+            if not is_precision(name, self.tracer.roles) or name in state.captured or name in state.outer:
                 continue
             if any(b.kind is not Bound.ASSIGN or b.path or b.value is None for b in bindings):
                 continue

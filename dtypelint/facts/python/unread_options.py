@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from dtypelint.facts.arrivals import Declaration, Proof, Unread
 from dtypelint.facts.python.module import Module
@@ -12,22 +13,7 @@ from dtypelint.facts.python.options import destination, options_of
 from dtypelint.facts.python.reads import Reads, Use
 from dtypelint.facts.python.syntax import last_name
 from dtypelint.facts.python.trace import Tracer
-
-# whoever gets the whole namespace and only shows or copies it does not read an option
-_HEARERS = {
-    "print",
-    "pprint",
-    "info",
-    "debug",
-    "warning",
-    "log",
-    "deepcopy",
-    "copy",
-    "isinstance",
-    "repr",
-    "str",
-    "sorted",
-}
+from dtypelint.facts.python.unread import HEARERS, is_precision
 
 
 class UnreadOptions:
@@ -47,23 +33,25 @@ class UnreadOptions:
         if b"add_argument" not in self.module.tree.data:
             return
         options = {destination(node): node for node in options_of(self.module)}
-        unread = [name for name in options if self._named(name) and next(self._uses(name), None) is None]
+        uses = {name: self._uses(name) for name in options}
+        unread = [name for name in options if is_precision(name, self.tracer.roles) and next(uses[name], None) is None]
         if not unread:
             return
-        holders = {last_name(use.base) for name in options for use in self._uses(name) if use.base is not None} - {""}
+        holders = {last_name(use.base) for several in uses.values() for use in several if use.base is not None} - {""}
         if holders and not any(self._goes_on(module, holders) for module in self._near()):
             for name in unread:
                 span = self.module.tree.span(options[name])
                 yield Unread(name, Declaration.OPTION, span, "the parser", Proof.READERS)
 
-    def _named(self, name: str) -> bool:
-        return bool(self.tracer.roles.role(name) or self.tracer.roles.flag(name))
-
     def _uses(self, name: str) -> Iterator[Use]:
-        options = {id(each) for node in options_of(self.module) for each in ast.walk(node)}
+        """The reads of a name beside the declarations of options, which spell it too."""
         for use in self.reads.of(name, self.module):
-            if id(use.node) not in options and not self._is_own(use.module, name):
+            if id(use.node) not in self._declaring and not self._is_own(use.module, name):
                 yield use
+
+    @cached_property
+    def _declaring(self) -> frozenset[int]:
+        return frozenset(id(part) for node in options_of(self.module) for part in ast.walk(node))
 
     def _is_own(self, module: Module, name: str) -> bool:
         """Whether another script has an option of this name itself and nothing to do with this one."""
@@ -92,7 +80,6 @@ class UnreadOptions:
             if not any(isinstance(each, ast.Name | ast.Attribute) and last_name(each) in holders for each in given):
                 continue
             callees = self.names.callees(call.func, scope)
-            known = callees and not any(isinstance(callee, External) for callee in callees)
-            if not known and last_name(call.func) not in _HEARERS:
+            if not callees or any(isinstance(c, External) and not c.path.startswith(HEARERS) for c in callees):
                 return True
         return False
