@@ -63,6 +63,7 @@ class Surroundings:
                     tests = [(g.test, g.holds) for g in around.guards] + tests
                     items = [*around.items, *items]
             outer = outer.parent
+        tests += _chosen(stmt, place)
         for test, holds in tests:
             traced = self.tracer.value(test, scope)
             conditions.append(
@@ -221,6 +222,20 @@ class Surroundings:
             parts += [text for code, sign, text in uses if sign and held in code]
         text = " ".join(parts)
         return text if _REASON.search(text) and "flagged" not in text else ""
+
+
+def _chosen(stmt: ast.stmt, place: ast.expr | None) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests of a statement's own expressions that lead to one of them: `a if test else b`, `test and a`."""
+    for node in expressions(stmt) if place is not None else ():
+        parts: list[tuple[ast.expr, list[tuple[ast.expr, bool]]]] = []
+        if isinstance(node, ast.IfExp):
+            parts = [(node.body, [(node.test, True)]), (node.orelse, [(node.test, False)])]
+        elif isinstance(node, ast.BoolOp):
+            holds = isinstance(node.op, ast.And)
+            parts = [(value, [(v, holds) for v in node.values[:at]]) for at, value in enumerate(node.values) if at]
+        for part, tests in parts:
+            if any(inner is place for inner in ast.walk(part)):
+                yield from tests
 
 
 def _is_zero(node: ast.expr) -> bool:
