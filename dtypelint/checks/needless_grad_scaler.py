@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 from dtypelint.facts import LOW_PRECISION, Condition, Facts, Form, Kind, Role, Setting, Sink
 from dtypelint.facts.edits import add_argument, is_dtype, joined, literal_fix, replace_value
-from dtypelint.facts.steps import Action
+from dtypelint.facts.loops import chosen
+from dtypelint.facts.steps import Action, Event
 from dtypelint.finding import Confidence, Edit, Fix, Hit, Location, Related
 
-_ROLES = (Role.AUTOCAST, Role.PARAM, Role.GENERAL)
+_ROLES = (Role.AUTOCAST, Role.GENERAL)
 _BF16 = "bfloat16"
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("scaler"):
-        if sink.is_open or sink.around.inference or sink.api.family == "cpu" or not _on(sink) or _gated(facts, sink):
+        if sink.around.inference or sink.api.family == "cpu" or not _on(sink) or _gated(facts, sink):
             continue
         tests = [c for c in sink.around.conditions if c.holds and c.speaks & LOW_PRECISION == {_BF16}]
         if tests:
             yield _hit(sink, "in a branch for bfloat16", tests[-1].location, "asked here")
-        elif not any(_asks(c) for c in sink.around.conditions):
+        elif not sink.is_open and not any(_asks(c) for c in sink.around.conditions):
             yield from _ungated(facts, sink)
 
 
@@ -43,9 +44,11 @@ def _near(region: Sink, scaler: Sink) -> bool:
 
 
 def _chooses(setting: Setting) -> bool:
-    """Whether a setting picks the dtype that is computed in, and may pick bfloat16."""
+    """Whether a setting picks the dtype that is computed in, and may pick bfloat16; a far one must say so by its name."""
     known = setting.constants
-    return setting.role in _ROLES and setting.form is not Form.FLAG and (not known or {_BF16, "float16"} <= set(known))
+    near = setting.hop <= 3 or setting.role is Role.AUTOCAST
+    may = not known or {_BF16, "float16"} <= set(known)
+    return near and may and setting.role in _ROLES and setting.form is not Form.FLAG
 
 
 def _on(sink: Sink) -> bool:
@@ -53,26 +56,35 @@ def _on(sink: Sink) -> bool:
     enabled = sink.get("enabled")
     if enabled is None:
         return True
-    origins = (*enabled.value.origins, *enabled.value.chosen_by)
-    plain = all((o.kind is Kind.BOOL and o.text == "True") or o.form is Form.FLAG for o in origins)
-    return bool(origins) and plain and not enabled.speaks and not enabled.is_test
+    origins = enabled.value.origins
+    off = all(o.kind is Kind.BOOL and o.text == "False" for o in origins)
+    plain = all(o.kind is Kind.BOOL or o.form is Form.FLAG for o in origins)
+    plain &= all(o.role is None for o in enabled.value.chosen_by)
+    return not off and plain and not enabled.speaks and not enabled.is_test
 
 
 def _asks(condition: Condition) -> bool:
     """Whether a test asks for one 16-bit dtype, or hands the precision to something that may."""
+    whether_set = any(o.kind is Kind.NONE for o in condition.origins)
     return bool(condition.speaks & LOW_PRECISION) or any(
-        o.role in _ROLES and o.form is not Form.FLAG and not condition.speaks for o in condition.origins
+        o.role in _ROLES and o.form is not Form.FLAG and not condition.speaks and not whether_set
+        for o in condition.origins
     )
 
 
 def _gated(facts: Facts, sink: Sink) -> bool:
-    """Whether some step with the scaler depends on more than making it did: it may be made and left unused."""
-    for trace in facts.traces:
-        made = next((e for e in trace.of(Action.SCALER) if e.location == sink.location), None)
-        for step in trace.of(Action.SCALED_STEP, Action.UPDATE) if made is not None else ():
-            if made is not None and step.made == made.location and any(b not in made.path for b in step.path):
-                return True
-    return False
+    """Whether a test leads to a step with a scaler of this name and not to making it: it may be made and left unused."""
+    made = next((e for t in facts.traces for e in t.of(Action.SCALER) if e.location == sink.location), None)
+    steps = (e for t in facts.traces for e in t.of(Action.SCALED_STEP, Action.UPDATE, Action.UNSCALE))
+    return made is not None and any(
+        step.subject.rpartition(".")[2] == made.subject.rpartition(".")[2] and _tests(step, made) for step in steps
+    )
+
+
+def _tests(step: Event, made: Event) -> bool:
+    """Whether the precision is tested on the way to a step, and not only whether there is a scaler."""
+    there = {step.subject, f"{step.subject} is None", f"{step.subject} is not None"}
+    return any(branch.text not in there for branch in chosen(step, made))
 
 
 def _hit(sink: Sink, where: str, place: Location, said: str, setting: Setting | None = None) -> Hit:
