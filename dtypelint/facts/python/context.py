@@ -63,7 +63,7 @@ class Surroundings:
                     tests = [(g.test, g.holds) for g in around.guards] + tests
                     items = [*around.items, *items]
             outer = outer.parent
-        tests += _chosen(stmt, place)
+        tests += [*self._opened(stmt, scope, place), *_chosen(stmt, place)]
         for test, holds in tests:
             traced = self.tracer.value(test, scope)
             conditions.append(
@@ -106,6 +106,15 @@ class Surroundings:
                     if key is not None and any(node is place for node in ast.walk(value)):
                         speaks = self.wording.speaks(ast.Compare(key, [], [key]), scope)
                         yield Condition(self._text(key), True, (), self.module.at(key), speaks)
+
+    def _opened(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None) -> Iterator[tuple[ast.expr, bool]]:
+        """The test that made a called name mean a library's call: `region = autocast if half else nullcontext`."""
+        func = place.func if isinstance(place, ast.Call) else None
+        found = flow(scope).before.get(stmt, {}).get(func.id, ()) if isinstance(func, ast.Name) else ()
+        if len(found) == 1 and isinstance(choice := found[0].value, ast.IfExp):
+            known = [bool(self.by_path.keys() & set(self.names.paths(n, scope))) for n in (choice.body, choice.orelse)]
+            if known[0] is not known[1]:
+                yield choice.test, known[0]
 
     def _freezes(self, scope: Scope) -> bool:
         """Whether a function calls `requires_grad_(False)`."""
