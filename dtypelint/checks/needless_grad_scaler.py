@@ -18,7 +18,7 @@ def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("scaler"):
         if sink.around.inference or sink.api.family == "cpu" or not _on(sink) or _gated(facts, sink):
             continue
-        tests = [c for c in sink.around.conditions if c.holds and c.speaks & LOW_PRECISION == {_BF16}]
+        tests = [c for c in sink.around.conditions if c.granted & LOW_PRECISION == {_BF16}]
         if tests:
             yield _hit(sink, "in a branch for bfloat16", tests[-1].location, "asked here")
         elif not sink.is_open and not any(_asks(c) for c in sink.around.conditions):
@@ -77,7 +77,8 @@ def _gated(facts: Facts, sink: Sink) -> bool:
     made = next((e for t in facts.traces for e in t.of(Action.SCALER) if e.location == sink.location), None)
     steps = (e for t in facts.traces for e in t.of(Action.SCALED_STEP, Action.UPDATE, Action.UNSCALE))
     return made is not None and any(
-        step.subject.rpartition(".")[2] == made.subject.rpartition(".")[2] and _tests(step, made) for step in steps
+        made.subject and step.subject.rpartition(".")[2] == made.subject.rpartition(".")[2] and _tests(step, made)
+        for step in steps
     )
 
 

@@ -177,13 +177,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A test that dominates a place: what it looks at, whether it holds there, and the dtypes that it asks for."""
+    """A test that dominates a place: what it looks at, whether it holds there, and the dtypes that it asks for.
+
+    `granted` are those of its dtypes that are asked for and not ruled out: empty in the branch that a test denies.
+    """
 
     text: str
     holds: bool
     origins: tuple[Origin, ...]
     location: Location
     speaks: frozenset[str] = frozenset()
+    granted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
-from dtypelint.facts.python.module import Module, blocks, expressions, statements
+from dtypelint.facts.python.module import Module, blocks, calls, expressions, statements
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.releases import before_dtype
-from dtypelint.facts.python.scope import Function, Scope
+from dtypelint.facts.python.scope import Binding, Function, Scope
+from dtypelint.facts.python.syntax import parts
 from dtypelint.facts.python.trace import Tracer
 from dtypelint.facts.python.wording import Wording
 from dtypelint.facts.targets import Targets
@@ -63,7 +64,8 @@ class Surroundings:
                     tests = [(g.test, g.holds) for g in around.guards] + tests
                     items = [*around.items, *items]
             outer = outer.parent
-        tests += [*self._opened(stmt, scope, place), *_chosen(stmt, place)]
+        tests += self._opened(stmt, scope, place)
+        tests += next((inside for node, inside in calls(stmt) if node is place), ())
         for test, holds in tests:
             traced = self.tracer.value(test, scope)
             conditions.append(
@@ -73,6 +75,7 @@ class Surroundings:
                     (*traced.origins, *traced.chosen_by),
                     self.module.at(test),
                     self.wording.speaks(test, scope),
+                    frozenset(d for part, sure in parts(test, holds) if sure for d in self.wording.speaks(part, scope)),
                 )
             )
         conditions += self._entry(stmt, scope, place)
@@ -105,16 +108,15 @@ class Surroundings:
                 for key, value in zip(table.keys, table.values, strict=True):
                     if key is not None and any(node is place for node in ast.walk(value)):
                         speaks = self.wording.speaks(ast.Compare(key, [], [key]), scope)
-                        yield Condition(self._text(key), True, (), self.module.at(key), speaks)
+                        yield Condition(self._text(key), True, (), self.module.at(key), speaks, speaks)
 
-    def _opened(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None) -> Iterator[tuple[ast.expr, bool]]:
-        """The test that made a called name mean a library's call: `region = autocast if half else nullcontext`."""
+    def _opened(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None) -> tuple[tuple[ast.expr, bool], ...]:
+        """The tests that made a called name mean a library's call: `region = autocast if half else nullcontext`."""
         func = place.func if isinstance(place, ast.Call) else None
         found = flow(scope).before.get(stmt, {}).get(func.id, ()) if isinstance(func, ast.Name) else ()
-        if len(found) == 1 and isinstance(choice := found[0].value, ast.IfExp):
-            known = [bool(self.by_path.keys() & set(self.names.paths(n, scope))) for n in (choice.body, choice.orelse)]
-            if known[0] is not known[1]:
-                yield choice.test, known[0]
+        meanings = [each for binding in found for each in _meanings(binding)]
+        opened = [tests for value, tests in meanings if self.by_path.keys() & set(self.names.paths(value, scope))]
+        return opened[0] if len(opened) == 1 < len(meanings) else ()
 
     def _freezes(self, scope: Scope) -> bool:
         """Whether a function calls `requires_grad_(False)`."""
@@ -233,18 +235,16 @@ class Surroundings:
         return text if _REASON.search(text) and "flagged" not in text else ""
 
 
-def _chosen(stmt: ast.stmt, place: ast.expr | None) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests of a statement's own expressions that lead to one of them: `a if test else b`, `test and a`."""
-    for node in expressions(stmt) if place is not None else ():
-        parts: list[tuple[ast.expr, list[tuple[ast.expr, bool]]]] = []
-        if isinstance(node, ast.IfExp):
-            parts = [(node.body, [(node.test, True)]), (node.orelse, [(node.test, False)])]
-        elif isinstance(node, ast.BoolOp):
-            holds = isinstance(node.op, ast.And)
-            parts = [(value, [(v, holds) for v in node.values[:at]]) for at, value in enumerate(node.values) if at]
-        for part, tests in parts:
-            if any(inner is place for inner in ast.walk(part)):
-                yield from tests
+def _meanings(binding: Binding) -> Iterator[tuple[ast.expr, tuple[tuple[ast.expr, bool], ...]]]:
+    """The expressions of which a name is one by a binding, each with the tests that lead to it."""
+    context = flow(binding.scope).context.get(binding.node) if isinstance(binding.node, ast.stmt) else None
+    guards = tuple((g.test, g.holds) for g in context.guards) if context is not None else ()
+    match binding.value:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield body, (*guards, (test, True))
+            yield orelse, (*guards, (test, False))
+        case ast.expr() as value:
+            yield value, guards
 
 
 def _is_zero(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.holders import Holders
 from dtypelint.facts.python.lines import alone, end, lead
-from dtypelint.facts.python.module import Module, header
+from dtypelint.facts.python.module import Module, calls
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Bound, Function, Scope
@@ -79,7 +79,7 @@ class Events:
     def _walk(self, frame: Frame, active: tuple[Scope, ...] = ()) -> Iterator[Event]:
         count = 0
         for stmt in flow(frame.scope).order:
-            for node, tests in _calls(stmt):
+            for node, tests in calls(stmt):
                 here = self._under(tests, frame)
                 for event in self._call(node, stmt, here, (*active, frame.scope)):
                     yield event
@@ -296,34 +296,6 @@ def _identifiers(root: ast.AST) -> Iterator[str]:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
                 yield name
-
-
-def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
-    """The calls of a statement's header in the order in which they are made, with the tests inside the expression."""
-    for expr in header(stmt):
-        yield from _inner(expr, ())
-
-
-def _inner(
-    node: ast.AST, tests: tuple[tuple[ast.expr, bool], ...]
-) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
-    match node:
-        case ast.Lambda():
-            # runs later
-            return
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            yield from _inner(test, tests)
-            yield from _inner(body, (*tests, (test, True)))
-            yield from _inner(orelse, (*tests, (test, False)))
-        case ast.BoolOp(op=op, values=values):
-            for index, value in enumerate(values):
-                passed = tuple((v, isinstance(op, ast.And)) for v in values[:index])
-                yield from _inner(value, (*tests, *passed))
-        case _:
-            for child in ast.iter_child_nodes(node):
-                yield from _inner(child, tests)
-    if isinstance(node, ast.Call):
-        yield node, tests
 
 
 def _is_gradient(node: ast.expr) -> bool:

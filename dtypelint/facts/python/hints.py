@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import External, Names, Symbol
 from dtypelint.facts.python.scope import Scope
-from dtypelint.facts.python.syntax import unquoted
+from dtypelint.facts.python.syntax import parts, unquoted
 from dtypelint.facts.python.things import NOTHING, Sort, Thing, join, many, mapping
 from dtypelint.finding import Location
 
@@ -81,7 +80,7 @@ class Hints:
         if context is None or not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
             return None
         for guard in reversed(context.guards):
-            for test, holds in _parts(guard.test, guard.holds):
+            for test, holds in parts(guard.test, guard.holds):
                 found = self._says(test, holds, node, scope)
                 if found is not None:
                     return found
@@ -113,15 +112,3 @@ class Hints:
         names = ([n for n in ast.walk(each) if isinstance(n, ast.Name)] for each in (one, other))
         pairs = zip(*names, strict=True)
         return all(set(self.names.bindings(a, scope)) == set(self.names.bindings(b, scope)) for a, b in pairs)
-
-
-def _parts(test: ast.expr, holds: bool) -> Iterator[tuple[ast.Call, bool]]:
-    """The calls inside a condition that are known to hold, or not to hold, when it does (or does not)."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            yield from _parts(inner, not holds)
-        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is holds:
-            for each in values:
-                yield from _parts(each, holds)
-        case ast.Call():
-            yield test, holds

@@ -158,3 +158,31 @@ def expressions(stmt: ast.stmt) -> Iterator[ast.expr]:
                 stack += reversed(part)
             else:
                 stack.append(part)
+
+
+def calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
+    """The calls of a statement's header in the order in which they are made, with the tests inside the expression."""
+    for expr in header(stmt):
+        yield from _tested(expr, ())
+
+
+def _tested(
+    node: ast.AST, tests: tuple[tuple[ast.expr, bool], ...]
+) -> Iterator[tuple[ast.Call, tuple[tuple[ast.expr, bool], ...]]]:
+    match node:
+        case ast.Lambda():
+            # runs later
+            return
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield from _tested(test, tests)
+            yield from _tested(body, (*tests, (test, True)))
+            yield from _tested(orelse, (*tests, (test, False)))
+        case ast.BoolOp(op=op, values=values):
+            for index, value in enumerate(values):
+                passed = tuple((v, isinstance(op, ast.And)) for v in values[:index])
+                yield from _tested(value, (*tests, *passed))
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _tested(child, tests)
+    if isinstance(node, ast.Call):
+        yield node, tests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 
 def last_name(node: ast.expr) -> str:
@@ -43,3 +43,17 @@ def argument(call: ast.Call, name: str, order: Sequence[str]) -> ast.expr | None
     index = order.index(name)
     plain = index < len(call.args) and not any(isinstance(each, ast.Starred) for each in call.args[: index + 1])
     return call.args[index] if plain else None
+
+
+def parts(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What is known to hold, or not to hold, where a test does (or does not); of `a != b`, whether they are the same."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            yield from parts(inner, not holds)
+        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is holds:
+            for each in values:
+                yield from parts(each, holds)
+        case ast.Compare(ops=[ast.NotEq() | ast.IsNot() | ast.NotIn()]):
+            yield test, not holds
+        case _:
+            yield test, holds
