@@ -30,6 +30,8 @@ EXTRA = frozenset(
             "default_dtype",
             "device",
             "does",
+            "excludes",
+            "filter",
             "flags",
             "grad",
             "ignores",
@@ -37,7 +39,7 @@ EXTRA = frozenset(
             "method",
             "module",
         ),
-        *("policy", "policy_dict", "required", "settings", "switch", "unset"),
+        *("policy", "policy_dict", "required", "settings", "switch", "unset", "words"),
     }
 )
 

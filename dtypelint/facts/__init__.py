@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dtypelint.facts.inert import Inert
     from dtypelint.facts.islands import Island
     from dtypelint.facts.masters import LowWeights
+    from dtypelint.facts.modules import PlainRegion, Unmatched
     from dtypelint.facts.recipes import Fallback, LostRecipe
     from dtypelint.facts.steps import Trace
     from dtypelint.finding import Edit, Location, Span
@@ -402,6 +403,8 @@ class Facts:
     devices: Family[Location] = Family()
     inert: Family[Inert] = Family()
     leaks: Family[Leak] = Family()
+    unmatched: Family[Unmatched] = Family()
+    plain_regions: Family[PlainRegion] = Family()
 
     def __init__(
         self, path: str, imports: Callable[[], Imports] = Imports, **families: Callable[[], Iterable[object]]

@@ -30,6 +30,7 @@ from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.options import Options
 from dtypelint.facts.python.overwritten import Overwrites
+from dtypelint.facts.python.plain_regions import PlainRegions
 from dtypelint.facts.python.presets import Presets
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.reads import Reads
@@ -37,6 +38,7 @@ from dtypelint.facts.python.recipes import Recipes
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.switches import Switches
 from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.python.unmatched import Unmatches
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.python.unread_options import UnreadOptions
 from dtypelint.facts.roles import Roles
@@ -126,6 +128,8 @@ class Project:
             trained=Masters(module, names, tracer, self._ranges).find,
             lookups=Lookups(module, names, tracer.roles).find,
             leaks=Defaults(module, names, tracer).find,
+            unmatched=Unmatches(module, names, by_path).find,
+            plain_regions=PlainRegions(module, names, by_path).find,
             presets=Presets(module, names, by_path, self.mentioning).find,
         )
 
