@@ -16,7 +16,7 @@ _CONSEQUENCE = {
 
 def check(facts: Facts) -> Iterator[Hit]:
     for found in facts.unmatched:
-        message = f"`{found.name}` names no module of `{found.model}`: {_CONSEQUENCE[found.keeps_out]}"
+        message = f"`{found.name}` names no module of {found.model}: {_CONSEQUENCE[found.keeps_out]}"
         yield Hit(found.span, message, Confidence.LOW, found.related)
     for region in facts.plain_regions:
         models = ", ".join(f"`{model}`" for model in region.models)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Unmatched:
     """A name in a filter that no module of the model has.
 
-    `keeps_out` says what a match would do: keep the module out of the conversion, or (False) choose it; None is not known.
+    `model` says which, in words; `keeps_out` says what a match would do: keep the module out of the conversion, or (False) choose it; None is not known.
     """
 
     span: Span

@@ -183,8 +183,11 @@ class Project:
         if parts[-1] == "__init__":
             parts.pop()
         first = len(pure.parts) - 1
-        while first and str(PurePosixPath(*pure.parts[:first], "__init__.py")) in self.files:
-            first -= 1
+        for depth in range(1, first + 1):
+            # a folder without an `__init__.py` inside of a package is a part of it
+            if str(PurePosixPath(*pure.parts[:depth], "__init__.py")) in self.files:
+                first = depth - 1
+                break
         if first == len(pure.parts) - 1 and parts and parts[0] in _SOURCE_FOLDERS:
             first = 1
         elif first == len(pure.parts) - 1:

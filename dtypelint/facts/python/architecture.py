@@ -14,7 +14,7 @@ from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.facts.python.syntax import last_name
 
 # classes of torch that hold modules under names of their own
-_COMPOUND = re.compile(r"\.(?:Transformer\w*|MultiheadAttention|AdaptiveLogSoftmaxWithLoss)$|^torch\.hub\.")
+_COMPOUND = re.compile(r"^torch\.nn\.(?:.*\.)?(?:Transformer\w*|MultiheadAttention|AdaptiveLogSoftmaxWithLoss)$|^torch\.hub\.")
 # libraries that hold no modules
 _PLAIN = frozenset({"torch", "builtins", "numpy", "math", "einops", *sys.stdlib_module_names}) - {"importlib"}
 # what wrappers put into names: torch.compile, DDP, FSDP1 and activation checkpointing
@@ -87,7 +87,8 @@ class Architecture:
             self.opaque |= not any(map(_is_spelled, node.args[number : number + 1]))
         if last_name(node.func) == "ModuleDict":
             keys = (each.key for each in ast.walk(node) if isinstance(each, ast.DictComp))
-            self.opaque |= not all(map(_is_spelled, keys))
+            plain = all(isinstance(each, ast.Dict | ast.DictComp | ast.List) for each in node.args)
+            self.opaque |= not plain or not all(map(_is_spelled, keys))
 
     def _fits(self, scope: Scope) -> bool:
         self._seen.add(scope)
@@ -168,7 +169,7 @@ class Architecture:
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     self.words.update(node.value.split("."))
                 elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                    self.opaque |= not _is_spelled(node.slice)
+                    self.opaque |= function.owner is not None and not _is_spelled(node.slice)
 
 
 def _plain(word: str) -> str:

@@ -62,7 +62,8 @@ class Models:
             if known:
                 return tuple((None, cls) for cls in known) if all(map(self.is_module, known)) else ()
             return _all(self.made(given, caller, depth) for given, caller in self._given(binding))
-        if binding.kind is Bound.ASSIGN and binding.value is not None and not binding.path:
+        # what a loop runs through holds what it binds
+        if binding.kind in (Bound.ASSIGN, Bound.LOOP) and binding.value is not None and not binding.path:
             return self.made(binding.value, binding.scope, depth)
         return ()
 

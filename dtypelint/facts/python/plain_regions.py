@@ -28,6 +28,9 @@ _METHODS = frozenset(
 _REPLACES = re.compile(r"setattr|_modules|named_children|set_submodule|convert|replace|inject|patch")
 
 
+_RECIPE = re.compile(r"transformer_engine\.common\b")
+
+
 class PlainRegions:
     """Finds those of one module in which only modules of torch run."""
 
@@ -86,12 +89,24 @@ class PlainRegions:
     def _is_changed(self, name: str, scope: Scope, made: tuple[Made, ...]) -> bool:
         """Whether a model is handed to something that may put modules of TransformerEngine into it."""
         modules = {scope.module, *(where.module for _, where in made)}
+        if any(map(self._uses_more, modules)):
+            return True
         names = {name, name.rpartition(".")[2], "self", *self._aliases(made)}
         for module in modules:
             for node, _, where in module.calls:
                 given = [*node.args, *(k.value for k in node.keywords)]
                 if any(ast.unparse(each) in names for each in given) and self._may_change(node, where):
                     return True
+        return False
+
+    def _uses_more(self, module: Module) -> bool:
+        """Whether a module uses more of TransformerEngine than its autocast and its recipes."""
+        for node, _, scope in module.expressions():
+            if isinstance(node, ast.Name | ast.Attribute):
+                for path in self.names.paths(node, scope):
+                    known = any(f"{each}.".startswith(f"{path}.") for each in self.calls)
+                    if path.startswith("transformer_engine.") and not known and not _RECIPE.match(path):
+                        return True
         return False
 
     def _aliases(self, made: tuple[Made, ...]) -> Iterator[str]:

@@ -64,8 +64,10 @@ class Unmatches:
         at = entry.scope.module.at(entry.node)
         here = entry.scope.module is self.module
         span: Span = at.span if here else self.module.tree.span(given)
-        used = Related(self.module.at(given), "the filter of the conversion") if here else Related(at, "written here")
-        return Unmatched(span, entry.name, model, question.keeps_out, (used,))
+        used = self.module.at(given)
+        inside = used.span.start <= span.start <= span.end <= used.span.end
+        related = Related(used, "the filter of the conversion") if here else Related(at, "written here")
+        return Unmatched(span, entry.name, model, question.keeps_out, () if here and inside else (related,))
 
     # the model
 
@@ -80,6 +82,8 @@ class Unmatches:
         words = Architecture(self.names)
         for each in made:
             words.add(each)
+            words.words |= each[1].module.stored
+        words.words |= self.module.stored
         return _name(made[0]), words
 
     def _prepared(self, scope: Scope) -> tuple[Made, ...]:
@@ -87,8 +91,18 @@ class Unmatches:
         for node, _, where in self.module.calls:
             if where is scope and isinstance(node.func, ast.Attribute) and node.func.attr == "prepare":
                 for each in node.args:
-                    found += self.models.made(each, scope)
+                    made = self.models.made(each, scope)
+                    if not made and not self._is_beside(each, scope):
+                        return ()
+                    found += made
         return tuple(found)
+
+    def _is_beside(self, node: ast.expr, scope: Scope) -> bool:
+        """Whether something is an optimizer, a schedule or a loader."""
+        bindings = self.names.bindings(node, scope) if isinstance(node, ast.Name) else ()
+        calls = [b.value for b in bindings if isinstance(b.value, ast.Call)]
+        paths = [path for call in calls for path in self.names.paths(call.func, scope)]
+        return bool(paths) and all(path.startswith(("torch.optim.", "torch.utils.")) for path in paths)
 
     def _registered(self, place: Place) -> tuple[str, Architecture | None]:
         """What the function builds that a list of converters is handed to."""
@@ -99,13 +113,13 @@ class Unmatches:
                     if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
                         words = Architecture(self.names, inside=True)
                         words.add((outer, scope))
-                        return last_name(outer.func), words
+                        return f"what `{last_name(outer.func)}` builds", words
         return "", None
 
 
 def _name(made: Made) -> str:
     call, scope = made
-    return scope.name if call is None else ast.unparse(call.func)
+    return f"`{scope.name if call is None else ast.unparse(call.func)}`"
 
 
 def _is_name(text: str) -> bool:
