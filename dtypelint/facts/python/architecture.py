@@ -14,7 +14,9 @@ from dtypelint.facts.python.scope import Bound, Scope
 from dtypelint.facts.python.syntax import last_name
 
 # classes of torch that hold modules under names of their own
-_COMPOUND = re.compile(r"^torch\.nn\.(?:.*\.)?(?:Transformer\w*|MultiheadAttention|AdaptiveLogSoftmaxWithLoss)$|^torch\.hub\.")
+_COMPOUND = re.compile(
+    r"^torch\.nn\.(?:.*\.)?(?:Transformer\w*|MultiheadAttention|AdaptiveLogSoftmaxWithLoss)$|^torch\.hub\."
+)
 # libraries that hold no modules
 _PLAIN = frozenset({"torch", "builtins", "numpy", "math", "einops", *sys.stdlib_module_names}) - {"importlib"}
 # what wrappers put into names: torch.compile, DDP, FSDP1 and activation checkpointing
@@ -82,7 +84,7 @@ class Architecture:
                 self._class(symbol)
             elif symbol not in self._seen and self._fits(symbol):
                 self._body(symbol)
-        if symbols and symbols[0] == External("builtins.setattr") or last_name(node.func) in _NAMING:
+        if last_name(node.func) in _NAMING:
             number = 1 if last_name(node.func) == "setattr" else 0
             self.opaque |= not any(map(_is_spelled, node.args[number : number + 1]))
         if last_name(node.func) == "ModuleDict":

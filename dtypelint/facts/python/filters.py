@@ -31,8 +31,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """One test of a filter: how it compares (see `Architecture.has`), with which names, and what a match does."""
+    """One test of a `filter`: how it compares (see `Architecture.has`), with which names, and what a match does."""
 
+    filter: ast.AST
     how: str
     entries: tuple[Entry, ...]
     keeps_out: bool | None
@@ -52,7 +53,7 @@ class Filters:
         match node:
             case ast.Lambda():
                 if len(names := parameters(node)) > 1:
-                    yield from _Reader(self, scope, names[1].arg, given).read(node.body, [])
+                    yield from _Reader(self, scope, node, names[1].arg, given).read(node.body, [])
             case ast.Call(func=func, args=args):
                 yield from self._made(node, func, args, scope, given, depth)
             case ast.Name() | ast.Attribute():
@@ -87,7 +88,7 @@ class Filters:
         names = parameters(function.node)
         method = function.parent is not None and function.parent.is_class
         if len(names) > 1 + method:
-            reader = _Reader(self, function, names[1 + method].arg, given)
+            reader = _Reader(self, function, function.node, names[1 + method].arg, given)
             for stmt in statements(function.body):
                 for node in [stmt.test] if isinstance(stmt, ast.If) else list(_whole(stmt)):
                     yield from reader.read(node, stmt.body if isinstance(stmt, ast.If) else [], stmt)
@@ -151,9 +152,10 @@ class Filters:
 class _Reader:
     """Finds the questions about one parameter in one function."""
 
-    def __init__(self, filters: Filters, scope: Scope, name: str, given: Given) -> None:
+    def __init__(self, filters: Filters, scope: Scope, node: ast.AST, name: str, given: Given) -> None:
         self.filters = filters
         self.scope = scope
+        self.node = node
         self.name = name
         self.given = given
 
@@ -174,7 +176,7 @@ class _Reader:
                 # a match makes the whole true when it is not negated
                 keeps_out = None if outcome is None else (negated is not reverse) is outcome
                 if entries:
-                    yield Question(how, entries, keeps_out)
+                    yield Question(self.node, how, entries, keeps_out)
 
     def _question(self, node: ast.expr) -> tuple[str, ast.expr, bool] | None:
         """How a test compares the name, with what, and whether it holds where there is no match."""

@@ -20,7 +20,20 @@ _HARMLESS = frozenset({"torch", "builtins", "math", "contextlib", "time", "loggi
 # methods of tensors and of what a loop reads its data from
 _METHODS = frozenset(
     [
-        *("backward", "to", "cuda", "float", "mean", "sum", "item", "view", "reshape", "detach", "squeeze", "unsqueeze"),
+        *(
+            "backward",
+            "to",
+            "cuda",
+            "float",
+            "mean",
+            "sum",
+            "item",
+            "view",
+            "reshape",
+            "detach",
+            "squeeze",
+            "unsqueeze",
+        ),
         *("zero_grad", "size", "flatten", "transpose", "contiguous", "append", "items", "step", "half", "bfloat16"),
     ]
 )
@@ -81,8 +94,7 @@ class PlainRegions:
         if not symbols:
             return isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
         return all(
-            isinstance(symbol, External)
-            and (symbol.path.partition(".")[0] in _HARMLESS or symbol.path in self.calls)
+            isinstance(symbol, External) and (symbol.path.partition(".")[0] in _HARMLESS or symbol.path in self.calls)
             for symbol in symbols
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from dtypelint.facts.modules import Unmatched
 from dtypelint.facts.python.architecture import Architecture
@@ -19,6 +20,18 @@ from dtypelint.knowledge import Call
 Place = tuple[ast.Call, ast.stmt, Scope, Call]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answer:
+    """Whether a model has a name of the filter that is given for it; `filter` asks for it."""
+
+    entry: Entry
+    fits: bool
+    given: ast.expr
+    keeps_out: bool | None
+    model: str
+    filter: ast.AST
+
+
 class Unmatches:
     """Finds the names in the filters of one module that no module of their model has."""
 
@@ -30,16 +43,30 @@ class Unmatches:
         self.filters = Filters(names)
 
     def find(self) -> Iterator[Unmatched]:
-        options = {api.extra.get("filter") or api.extra.get("excludes") for api in self.calls.values()}
+        answers = [answer for place in self._places() for answer in self._answers(place)]
+        fits = {answer.entry.node for answer in answers if answer.fits}
+        used = {answer.filter for answer in answers if answer.fits and not answer.entry.beside}
+        told: set[ast.AST] = set()
+        for answer in answers:
+            node = answer.entry.node
+            # a list that is kept for several models may hold names of any of them
+            kept = not answer.entry.beside and (answer.filter in used or self._is_shared(answer.entry))
+            if node not in fits and node not in told and not kept:
+                told.add(node)
+                yield self._made(answer)
+
+    def _places(self) -> Iterator[Place]:
+        options = {_option(api) for api in self.calls.values()}
         for node, stmt, scope in self.module.calls:
             if any(keyword.arg in options for keyword in node.keywords):
                 api = next((self.calls[p] for p in self.names.paths(node.func, scope) if p in self.calls), None)
                 if api is not None:
-                    yield from self._filtered((node, stmt, scope, api))
+                    yield node, stmt, scope, api
 
-    def _filtered(self, place: Place) -> Iterator[Unmatched]:
+    def _answers(self, place: Place) -> Iterator[_Answer]:
+        """What the model says to the names in its filter; what cannot be seen of it may fit them all."""
         node, _, scope, api = place
-        given = passed(node, api.extra.get("filter") or api.extra.get("excludes", ""))
+        given = passed(node, _option(api))
         if given is None:
             return
         if "filter" in api.extra:
@@ -47,27 +74,31 @@ class Unmatches:
             model, words = self._converted(place)
         else:
             entries = self.filters.entries(given, scope, {}, beside=True)
-            questions = [Question("contains", entries, True)] if entries else []
+            questions = [Question(node, "contains", entries, True)] if entries else []
             model, words = self._registered(place)
-        if words is None or words.opaque:
-            return
-        kept = tuple(api.extra.get("words", ()))
-        asked = [(q, e) for q in questions for e in q.entries if _is_name(e.name) and e.name not in kept]
-        lost = [(q, e) for q, e in asked if not words.has(e.name, q.how)]
-        shared = [e for _, e in asked if not e.beside]
-        idle = all(e in {e for _, e in lost} for e in shared)
-        for question, entry in lost:
-            if entry.beside or idle:
-                yield self._made(question, entry, given, model)
+        known = tuple(api.extra.get("words", ()))
+        for question in questions:
+            for entry in question.entries:
+                if _is_name(entry.name) and entry.name not in known:
+                    fits = words is None or words.opaque or words.has(entry.name, question.how)
+                    yield _Answer(entry, fits, given, question.keeps_out, model, question.filter)
 
-    def _made(self, question: Question, entry: Entry, given: ast.expr, model: str) -> Unmatched:
+    def _is_shared(self, entry: Entry) -> bool:
+        """Whether other modules, with models of their own, may use a list of another module."""
+        if entry.scope.module is self.module:
+            return False
+        options = {_option(api) for api in self.calls.values()}
+        return any(set(self.names.modules.files_with(each)) - {self.module.path} for each in options)
+
+    def _made(self, answer: _Answer) -> Unmatched:
+        entry, given = answer.entry, answer.given
         at = entry.scope.module.at(entry.node)
         here = entry.scope.module is self.module
         span: Span = at.span if here else self.module.tree.span(given)
         used = self.module.at(given)
         inside = used.span.start <= span.start <= span.end <= used.span.end
         related = Related(used, "the filter of the conversion") if here else Related(at, "written here")
-        return Unmatched(span, entry.name, model, question.keeps_out, () if here and inside else (related,))
+        return Unmatched(span, entry.name, answer.model, answer.keeps_out, () if here and inside else (related,))
 
     # the model
 
@@ -115,6 +146,11 @@ class Unmatches:
                         words.add((outer, scope))
                         return f"what `{last_name(outer.func)}` builds", words
         return "", None
+
+
+def _option(api: Call) -> str:
+    """The argument with the filter, or with the names that are kept out."""
+    return str(api.extra.get("filter") or api.extra.get("excludes", ""))
 
 
 def _name(made: Made) -> str:
