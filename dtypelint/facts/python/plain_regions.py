@@ -20,27 +20,13 @@ _HARMLESS = frozenset({"torch", "builtins", "math", "contextlib", "time", "loggi
 # methods of tensors and of what a loop reads its data from
 _METHODS = frozenset(
     [
-        *(
-            "backward",
-            "to",
-            "cuda",
-            "float",
-            "mean",
-            "sum",
-            "item",
-            "view",
-            "reshape",
-            "detach",
-            "squeeze",
-            "unsqueeze",
-        ),
-        *("zero_grad", "size", "flatten", "transpose", "contiguous", "append", "items", "step", "half", "bfloat16"),
+        *("backward", "to", "cuda", "float", "mean", "sum", "item", "view", "reshape", "detach", "squeeze"),
+        *("unsqueeze", "zero_grad", "size", "flatten", "transpose", "contiguous", "append", "items", "step"),
+        *("half", "bfloat16"),
     ]
 )
 # code that may put other modules in the place of those of a model
 _REPLACES = re.compile(r"setattr|_modules|named_children|set_submodule|convert|replace|inject|patch")
-
-
 _RECIPE = re.compile(r"transformer_engine\.common\b")
 
 
