@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dtypelint.facts import Facts
+from dtypelint.facts import Facts, Role
+from dtypelint.facts.omitted import hit
 from dtypelint.facts.recipes import Loss, LostRecipe
 from dtypelint.finding import Confidence, Fix, Hit, Safety
 
@@ -14,13 +15,11 @@ SAID = {
     Loss.RETURNED: "`{what}` is returned by `{where}`, and every caller drops it: fp8 runs without it",
     Loss.IGNORED: "`{what}` is ignored by `{where}` because the config is given ({versions})",
     Loss.UNCONVERTED: "the converted module is dropped: `{what}` itself is a bare `nn.Linear` and stays as it was",
-    Loss.UNFORWARDED: "`{where}` gets no `{what}` in this branch: the setting does not arrive on this path",
     Loss.UNREAD: "`{what}` is set and never read: the field is `{where}`",
 }
 FIXES = {
     Loss.UNUSED: ("pass it to `Accelerator`", Safety.SAFE),
     Loss.UNCONVERTED: ("keep the converted module", Safety.SAFE),
-    Loss.UNFORWARDED: ("forward it here too", Safety.SAFE),
     Loss.UNREAD: ("set the field that is read", Safety.UNSAFE),
 }
 
@@ -31,11 +30,14 @@ def check(facts: Facts) -> Iterator[Hit]:
         yield Hit(
             lost.span,
             SAID[lost.loss].format(what=lost.what, where=lost.where, versions=lost.versions),
-            Confidence.MEDIUM if lost.loss in (Loss.RETURNED, Loss.UNFORWARDED) else Confidence.HIGH,
+            Confidence.MEDIUM if lost.loss is Loss.RETURNED else Confidence.HIGH,
             related=lost.related,
             fix=fix,
             withheld=withheld,
         )
+    for omission in facts.omissions:
+        if omission.role is Role.FP8:
+            yield hit(facts.path, omission)
 
 
 def _fix(lost: LostRecipe) -> tuple[Fix | None, str | None]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtypelint.facts import Slot
+    from dtypelint.facts import Role, Slot
     from dtypelint.finding import Location, Span
 
 
@@ -46,13 +46,23 @@ class Unread:
     given: Location | None = None
 
 
+class Held(StrEnum):
+    """How a caller holds what its call leaves out: by name, in an object, or passed by the twins of the call."""
+
+    NAME = "name"
+    OBJECT = "object"
+    TWIN = "twin"
+    BLOCKS = "blocks"
+
+
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A call of a function of the project that leaves out an optional precision although the caller holds one of its name.
+    """A call that leaves out an optional precision although its caller holds one.
 
-    `text` is the expression that is left out; `held` is where the caller got it, `siblings` are the arguments that the call does forward under their own names;
-    `guarded` says that a test of the setting leads to the call, `root` that the call shards the whole model whose blocks got it,
-    `fills` that the callee puts a default of its own in the place of None, `used` that the caller does something else with it.
+    `text` is the expression that is left out, `default` what the callee takes instead; `held` is where the caller got it,
+    `siblings` are the arguments that the call does forward under their own names; `guarded` says that a test of the setting
+    leads to the call, `fills` that the callee puts a default of its own in the place of None, `used` that the caller does
+    something else with it, `open` that an unknown `**` may hold it; `others` is another call that is given such a setting.
     """
 
     name: str
@@ -60,13 +70,17 @@ class Omission:
     text: str
     span: Span
     held: Location
-    parameter: Location | None
-    slot: Slot | None
-    siblings: tuple[str, ...]
+    how: Held
+    role: Role
+    parameter: Location | None = None
+    default: str = "None"
+    slot: Slot | None = None
+    siblings: tuple[str, ...] = ()
     guarded: bool = False
     fills: bool = False
     used: bool = False
-    root: bool = False
+    open: bool = False
+    others: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dtypelint.facts.python.defaults import Defaults
 from dtypelint.facts.python.devices import others
 from dtypelint.facts.python.environment import Writes
 from dtypelint.facts.python.events import Events
+from dtypelint.facts.python.holdings import Holdings
 from dtypelint.facts.python.inert import Inerts
 from dtypelint.facts.python.islands import Islands
 from dtypelint.facts.python.loading import Loading
@@ -37,7 +38,9 @@ from dtypelint.facts.python.reads import Reads
 from dtypelint.facts.python.recipes import Recipes
 from dtypelint.facts.python.sinks import Sinks
 from dtypelint.facts.python.switches import Switches
+from dtypelint.facts.python.takes import Takes
 from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.python.twins import Twins
 from dtypelint.facts.python.unmatched import Unmatches
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.python.unread_options import UnreadOptions
@@ -77,6 +80,8 @@ class Project:
         self.tracer = Tracer(self.names, Roles(knowledge.roles), knowledge.by_path)
         self.reach = Reach(self.names, self.tracer)
         self.reads = Reads(self.names)
+        self._takes = Takes(self.names, knowledge.by_path)
+        self._holdings = Holdings(self.names, self.reach.readable, self.reach.callers, self.reads)
         self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         loading = Loading(self.names, self._texts, self.module)
@@ -96,6 +101,7 @@ class Project:
         choices = Choices(module, names, tracer)
         recipes = Recipes(module, names, by_path, self._ranges, self.mentioning)
         inert = Inerts(module, names, by_path, self.reach, self.mentioning, lambda: self.tree.tells_launcher)
+        omissions = Omissions(module, names, self.reach.readable, self._takes, self._holdings)
         said = cache(lambda: self._said(module))
         return Facts(
             path,
@@ -110,7 +116,7 @@ class Project:
             recipes=recipes.lost,
             fallbacks=recipes.fallbacks,
             overwrites=Overwrites(module, tracer, self.reach.readable).find,
-            omissions=Omissions(module, names, tracer, self.reach.readable).find,
+            omissions=lambda: (*omissions.find(), *Twins(module, names, by_path, omissions.role).find()),
             unread=lambda: (
                 *Unreads(module, names, tracer, self.reads).find(),
                 *UnreadOptions(module, names, tracer, self.reads).find(),

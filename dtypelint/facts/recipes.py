@@ -18,7 +18,6 @@ class Loss(StrEnum):
     RETURNED = "returned"
     IGNORED = "ignored"
     UNCONVERTED = "unconverted"
-    UNFORWARDED = "unforwarded"
     UNREAD = "unread"
 
 

@@ -66,6 +66,18 @@ class Roles:
             self._known[key] = self._role(tokens(name), name, owner)
         return self._known[key]
 
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two names of fp8 settings say the same: `use_fp8_comm` and `fp8_communication`."""
+        first, second = ([w for w in tokens(name) if w not in self._neutral] for name in (one, other))
+        if len(first) != len(second) or len(first) < 2 or not {"fp8", "float8"}.intersection(first):
+            return False
+        return all(any(_abbreviates(a, b) for b in second) for a in first)
+
+    def names_policy(self, name: str) -> bool:
+        """Whether a name is that of a whole policy, or of the precision of a run."""
+        words = [w for w in tokens(name) if w not in self._neutral and w not in ("plugin", "recipe")]
+        return name == "mp_policy" or words == ["precision"]
+
     def _role(self, words: tuple[str, ...], name: str, owner: str) -> Role | None:
         exact = self._exact.get(name)
         if exact is not None:
@@ -89,3 +101,8 @@ def _has(words: tuple[str, ...], run: tuple[str, ...]) -> bool:
     if len(run) == 1:
         return run[0] in words
     return any(words[i : i + len(run)] == run for i in range(len(words) - len(run) + 1))
+
+
+def _abbreviates(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return short == long or (len(short) > 3 and long.startswith(short))

@@ -1,151 +1,187 @@
-"""Calls of the project's own functions that leave out a precision which the caller holds."""
+"""Calls that leave out an optional precision which the caller holds: as a local, or in the object that it forwards."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from dtypelint.facts import Form, Role
-from dtypelint.facts.arrivals import Omission
-from dtypelint.facts.python.flow import Context, flow
+from dtypelint.facts.arrivals import Held, Omission
+from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.holdings import Holdings
 from dtypelint.facts.python.layout import slot
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import Names
-from dtypelint.facts.python.readable import Readable, at
-from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
-from dtypelint.facts.python.syntax import is_none, passed
-from dtypelint.facts.python.trace import Tracer
+from dtypelint.facts.python.readable import Readable, at, base_of, last
+from dtypelint.facts.python.scope import Binding, Bound, Scope
+from dtypelint.facts.python.syntax import is_none, last_name, passed
+from dtypelint.facts.python.takes import Taken, Takes, function_of
+from dtypelint.finding import Location
 
 _SPECIFIC = (Role.PARAM, Role.REDUCE, Role.BUFFER, Role.OUTPUT, Role.AUTOCAST, Role.MASTER, Role.GENERAL, Role.FP8)
 _REASON = re.compile(r"bf16|bfloat16|fp16|float16|half|fp32|float32|dtype|precision|default", re.IGNORECASE)
 _POLICIES = ("mp_policy", "mixed_precision_policy", "policy_mp")
+_FILES = 40
 
 
 class Omissions:
     """Finds the calls of one module that do not pass on what they hold."""
 
-    def __init__(self, module: Module, names: Names, tracer: Tracer, readable: Readable) -> None:
+    def __init__(self, module: Module, names: Names, readable: Readable, takes: Takes, holdings: Holdings) -> None:
         self.module = module
         self.names = names
-        self.tracer = tracer
         self.readable = readable
+        self.takes = takes
+        self.holdings = holdings
+        self.roles = readable.tracer.roles
+        self.held = cache(self._held)
 
     def find(self) -> Iterator[Omission]:
-        yield from self._roots()
-        for function in self.module.functions():
-            held = {name for name in flow(function).bindings if self._role(name) is not None}
-            if not held:
+        for call, stmt, scope in self.module.calls:
+            held = self.held(scope)
+            sources = self.holdings.sources(call, scope) if not scope.is_class else {}
+            if not held and not sources:
                 continue
-            for stmt in statements(function.body):
-                for node in expressions(stmt):
-                    if isinstance(node, ast.Call):
-                        yield from self._missing(node, stmt, function, held)
-
-    def _roots(self) -> Iterator[Omission]:
-        """Roots that `fully_shard` gets without the policy that it got for their blocks."""
-        if b"mp_policy" not in self.module.tree.data:
-            return
-        for function in self.module.functions():
-            context = flow(function).context
-            found = [
-                (node, stmt)
-                for stmt in statements(function.body)
-                for node in expressions(stmt)
-                if isinstance(node, ast.Call) and self._shards(node, function)
-            ]
-            blocks = [(n, s) for n, s in found if _in_loop(context, s) and passed(n, "mp_policy") is not None]
-            for node, stmt in found:
-                if _in_loop(context, stmt) or not blocks or len(node.args) > 1 or not _is_plain(node, "mp_policy"):
+            for name, taken in self.takes.left_out(call, scope).items():
+                if self.role(name) is None or self._on_purpose(call, taken, scope):
                     continue
-                block, inner = blocks[0]
-                value = passed(block, "mp_policy")
-                outer = {id(g.test) for g in context[stmt].guards}
-                shared = outer <= {id(g.test) for g in context[inner].guards}
-                if value is not None and shared and isinstance(value, ast.Name | ast.Attribute):
-                    source = self.module.tree.source
-                    yield Omission(
-                        *("mp_policy", source(node.func), source(value), self.module.tree.span(node)),
-                        self.module.at(value),
-                        None,
-                        slot(self.module.tree, node),
-                        (),
-                        root=True,
-                    )
+                found = self._by_name(call, stmt, scope, taken) if name in held else None
+                found = found or next(self._by_object(call, stmt, scope, taken, sources), None)
+                if found is not None:
+                    yield found
 
-    def _shards(self, call: ast.Call, scope: Scope) -> bool:
-        apis = (self.tracer.calls.get(path) for path in self.names.paths(call.func, scope))
-        return any(api is not None and api.kind == "shard" and api.family == "fsdp2" for api in apis)
+    def _held(self, scope: Scope) -> frozenset[str]:
+        """The locals of a function whose name says that they are about precision."""
+        names = flow(scope).bindings if scope.is_function else ()
+        return frozenset(name for name in names if self.role(name) is not None)
 
-    def _role(self, name: str) -> Role | None:
+    def role(self, name: str) -> Role | None:
         if name in _POLICIES:
             return Role.PARAM
         role = self.readable.role(name)
         return role if role in _SPECIFIC else None
 
-    def _missing(self, call: ast.Call, stmt: ast.stmt, function: Scope, held: set[str]) -> Iterator[Omission]:
-        if not _is_plain(call, ""):
-            return
-        callees = self.names.callees(call.func, function)
-        if len(callees) != 1 or not isinstance(callees[0], Scope):
-            return
-        callee = self.names.method(callees[0], "__init__") if callees[0].is_class else callees[0]
-        if callee is None or not isinstance(callee.node, Function) or callee is function:
-            return
-        given = {k.arg for k in call.keywords} | set(self._positional(call, callee))
-        before = flow(function).before.get(stmt, {})
-        for name, default in defaults(callee.node).items():
-            if name not in held or name in given or not is_none(default):
-                continue
-            bindings = tuple(b for b in before.get(name, ()) if b.kind is not Bound.UNBOUND)
-            if len(bindings) != len(before.get(name, ())) or not bindings:
-                continue
-            if not self._holds(bindings, name) or not self._reads(callee, name) or self._another(call, name):
-                continue
-            if self._on_purpose(call, callee, name, function):
-                continue
-            place = slot(self.module.tree, call)
-            parameter = next(a for a in parameters(callee.node) if a.arg == name)
-            yield Omission(
-                name=name,
-                callee=self.module.tree.source(call.func),
-                text=name,
-                span=self.module.tree.span(call),
-                held=at(bindings[0]),
-                parameter=callee.module.at(parameter),
-                slot=place,
-                siblings=self._siblings(call),
-                guarded=self._guarded(name, stmt, function),
-                fills=_fills(callee, name),
-                used=name in flow(function).captured or any(flow(function).uses.get(b) for b in bindings),
-            )
+    # held under the same name
 
-    def _positional(self, call: ast.Call, callee: Scope) -> Iterator[str]:
-        assert isinstance(callee.node, Function)
-        names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
-        bound = callee.parent is not None and callee.parent.is_class
-        static = any(ast.unparse(d) == "staticmethod" for d in callee.node.decorator_list)
-        if bound and not static:
-            names = names[1:]
-        yield from names[: len(call.args)]
+    def _by_name(self, call: ast.Call, stmt: ast.stmt, scope: Scope, taken: Taken) -> Omission | None:
+        name = taken.name
+        if taken.function in (None, scope) or not is_none(taken.default) or not _is_plain(call):
+            return None
+        before = flow(scope).before.get(stmt, {}).get(name, ())
+        bindings = tuple(b for b in before if b.kind is not Bound.UNBOUND)
+        if len(bindings) != len(before) or not bindings or not self._holds(bindings, name) or _mentions(call, name):
+            return None
+        used = name in flow(scope).captured or any(flow(scope).uses.get(b) for b in bindings)
+        return self._made(call, stmt, scope, taken, Held.NAME, name, at(bindings[0]), used)
 
     def _holds(self, bindings: tuple[Binding, ...], name: str) -> bool:
         """Whether a name holds what a user chose, and not a literal or what a tensor has."""
         found = list(self.readable.named(name, bindings, 1))
         return bool(found) and not any(s.dead and s.form is Form.FLAG for s in found)
 
-    def _reads(self, callee: Scope, name: str) -> bool:
-        """Whether the function uses the parameter: a default of None that nobody reads is nothing to pass."""
-        state = flow(callee)
-        return name in state.captured or any(
-            b.kind is Bound.PARAMETER and state.uses.get(b) for b in state.bindings.get(name, ())
+    # held by the object whose other fields the call forwards
+
+    def _by_object(
+        self,
+        call: ast.Call,
+        stmt: ast.stmt,
+        scope: Scope,
+        taken: Taken,
+        sources: dict[str, list[tuple[str, ast.expr]]],
+    ) -> Iterator[Omission]:
+        if taken.default is not None and not _is_switch(taken.default):
+            return
+        for text, forwarded in sources.items():
+            base = base_of(forwarded[0][1])
+            assert base is not None
+            for name, where in self._fields(base, taken, scope):
+                if _mentions(call, name) or _mentions(call, taken.name):
+                    continue
+                read = f"{text}.{name}" if isinstance(forwarded[0][1], ast.Attribute) else f'{text}["{name}"]'
+                used = self._reads(scope, text, name, call)
+                made = self._made(call, stmt, scope, taken, Held.OBJECT, read, where, used)
+                if made is not None:
+                    yield made
+
+    def _fields(self, base: ast.expr, taken: Taken, scope: Scope) -> Iterator[tuple[str, Location]]:
+        """The fields of an object that a parameter could be filled from, the same name first."""
+
+        def fits(name: str) -> bool:
+            if taken.function is None:
+                return self.roles.names_policy(name)
+            return name == taken.name or self.roles.alike(name, taken.name)
+
+        found = dict(reversed(list(self.holdings.find(base, fits, scope))))
+        if not found and (place := self.holdings.elsewhere(base, taken.name, scope)) is not None:
+            found[taken.name] = place
+        yield from sorted(found.items(), key=lambda each: each[0] != taken.name)
+
+    def _reads(self, scope: Scope, text: str, name: str, call: ast.Call) -> bool:
+        """Whether a function reads a field of an object beside a call."""
+        inside = set(map(id, ast.walk(call)))
+        return any(
+            last(node) == name and (base := base_of(node)) is not None and ast.unparse(base) == text
+            for stmt in statements(scope.body)
+            for node in expressions(stmt)
+            if id(node) not in inside
         )
 
-    def _another(self, call: ast.Call, name: str) -> bool:
-        """Whether the call carries the setting in some other argument already."""
-        return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(call))
+    # what stands around the call
 
-    def _on_purpose(self, call: ast.Call, callee: Scope, name: str, function: Scope) -> bool:
+    def _made(
+        self,
+        call: ast.Call,
+        stmt: ast.stmt,
+        scope: Scope,
+        taken: Taken,
+        how: Held,
+        text: str,
+        held: Location,
+        used: bool,
+    ) -> Omission | None:
+        callee = taken.function
+        if callee is not None and not _is_read(callee, taken.name):
+            return None
+        parameter = taken.node
+        return Omission(
+            name=taken.name,
+            callee=self.module.tree.source(call.func),
+            text=text,
+            span=self.module.tree.span(call),
+            held=held,
+            how=how,
+            role=self.role(taken.name) or Role.GENERAL,
+            parameter=callee.module.at(parameter) if callee is not None and parameter is not None else None,
+            default=ast.unparse(taken.default) if taken.default is not None else "None",
+            slot=slot(self.module.tree, call),
+            siblings=self._siblings(call),
+            guarded=self._guarded(last_name(ast.parse(text, mode="eval").body) or taken.name, stmt, scope),
+            fills=callee is not None and _fills(callee, taken.name),
+            used=used,
+            open=not _is_plain(call),
+            others=self._others(call, taken),
+        )
+
+    def _others(self, call: ast.Call, taken: Taken) -> Location | None:
+        """Another call of the same function that is given a setting of this name."""
+        if taken.function is None:
+            return None
+        owner = taken.function.owner if taken.function.name == "__init__" else taken.function
+        name = owner.name if owner is not None else taken.function.name
+        for path in self.names.modules.files_with(name, taken.name)[:_FILES]:
+            module = self.names.modules.module(path)
+            for node, _, where in module.calls if module is not None else ():
+                value = passed(node, taken.name)
+                if value is None or node is call or last(value) != taken.name or isinstance(value, ast.Name):
+                    continue
+                symbols = self.takes.callees(node.func, where)
+                if any(function_of(symbol, self.names) is taken.function for symbol in symbols):
+                    return module.at(value) if module is not None else None
+        return None
+
+    def _on_purpose(self, call: ast.Call, taken: Taken, scope: Scope) -> bool:
         """Whether another call of the same function does pass the setting, or a comment speaks of precision."""
         lines = self.module.tree.text.splitlines()[call.lineno - 1 : call.end_lineno]
         if any(_REASON.search(line.partition("#")[2]) for line in lines):
@@ -155,8 +191,11 @@ class Omissions:
             isinstance(node, ast.Call)
             and node is not call
             and self.module.tree.source(node.func) == target
-            and (passed(node, name) is not None or name in self._positional(node, callee))
-            for stmt in statements(function.body)
+            and (
+                passed(node, taken.name) is not None
+                or (taken.function is not None and taken.name in self.takes.positional(node, taken.function))
+            )
+            for stmt in statements(scope.body)
             for node in expressions(stmt)
         )
 
@@ -170,21 +209,34 @@ class Omissions:
             and self.module.tree.source(k.value).rpartition(".")[2] == k.arg
         )
 
-    def _guarded(self, name: str, stmt: ast.stmt, function: Scope) -> bool:
+    def _guarded(self, name: str, stmt: ast.stmt, scope: Scope) -> bool:
         """Whether a test of the setting leads to the call."""
-        context = flow(function).context.get(stmt)
+        context = flow(scope).context.get(stmt)
         tests = [g.test for g in context.guards] if context else []
-        return any(isinstance(n, ast.Name) and n.id == name for test in tests for n in ast.walk(test))
+        return any(last(n) == name for test in tests for n in ast.walk(test) if isinstance(n, ast.expr))
 
 
-def _in_loop(context: dict[ast.stmt, Context], stmt: ast.stmt) -> bool:
-    return stmt in context and bool(context[stmt].loops)
-
-
-def _is_plain(call: ast.Call, name: str) -> bool:
+def _is_plain(call: ast.Call) -> bool:
     """Whether a call leaves out a keyword for sure."""
-    spread = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-    return not spread and passed(call, name) is None
+    return not any(isinstance(a, ast.Starred) for a in call.args) and not any(k.arg is None for k in call.keywords)
+
+
+def _is_switch(default: ast.expr) -> bool:
+    """Whether a default is None or a flag."""
+    return isinstance(default, ast.Constant) and (default.value is None or isinstance(default.value, bool))
+
+
+def _mentions(call: ast.Call, name: str) -> bool:
+    """Whether a call carries a setting in some other argument already."""
+    return any(last(n) == name for n in ast.walk(call) if isinstance(n, ast.expr))
+
+
+def _is_read(callee: Scope, name: str) -> bool:
+    """Whether a function uses a parameter: a default that nobody reads is nothing to pass."""
+    state = flow(callee)
+    return name in state.captured or any(
+        b.kind is Bound.PARAMETER and state.uses.get(b) for b in state.bindings.get(name, ())
+    )
 
 
 def _fills(callee: Scope, name: str) -> bool:

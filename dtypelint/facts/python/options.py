@@ -88,3 +88,12 @@ def destination(node: ast.Call) -> str:
     spelled = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     long = next((s for s in spelled if s.startswith("--")), spelled[0] if spelled else "")
     return long.lstrip("-").replace("-", "_")
+
+
+def parses(node: ast.expr | None) -> bool:
+    """Whether an expression parses a command line."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("parse_args", "parse_known_args")
+    )

@@ -12,7 +12,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.held import Held
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
-from dtypelint.facts.python.options import destination, options_of
+from dtypelint.facts.python.options import destination, options_of, parses
 from dtypelint.facts.python.readable import Read, Readable, at, last
 from dtypelint.facts.python.scope import Binding, Bound, Scope
 from dtypelint.facts.python.trace import Leaf, Tracer
@@ -114,7 +114,7 @@ class Reach:
         """Whether an expression holds what a parser of this module returned."""
         if not isinstance(node, ast.Name):
             return False
-        return any(_parses(b.value) for b in self.names.bindings(node, scope))
+        return any(parses(b.value) for b in self.names.bindings(node, scope))
 
     def _options(self, module: Module, base: str, hop: int, leaf: Leaf | None) -> Iterator[Setting]:
         """The command-line options of a module as attributes of the parsed namespace."""
@@ -155,7 +155,7 @@ class Reach:
         for name, bindings in places:
             if name in ("self", "cls"):
                 continue
-            if any(_parses(b.value) for b in bindings):
+            if any(parses(b.value) for b in bindings):
                 yield from self._options(scope.module, name, 4, None)
             for cls in dict.fromkeys(c for b in bindings for c in self.names._class_of_binding(b, 0)):
                 yield from self.readable.fields_of(cls, name, 4, set())
@@ -213,12 +213,3 @@ def _assigned_together(some: tuple[Binding, ...], others: tuple[Binding, ...]) -
 def _branches(bindings: tuple[Binding, ...]) -> set[tuple[tuple[ast.expr, bool], ...]]:
     contexts = (flow(b.scope).context.get(b.node) for b in bindings if isinstance(b.node, ast.stmt))
     return {tuple((g.test, g.holds) for g in c.guards) for c in contexts if c is not None}
-
-
-def _parses(node: ast.expr | None) -> bool:
-    """Whether an expression parses a command line."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("parse_args", "parse_known_args")
-    )

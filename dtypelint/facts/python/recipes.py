@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -74,9 +73,7 @@ class Recipes:
                 yield from self._unconverted(node, scope)
         yield from self._handed_back()
         for stmt, scope in self.module.statements():
-            if isinstance(stmt, ast.If) and stmt.orelse:
-                yield from self._unforwarded(stmt)
-            elif isinstance(stmt, ast.Assign):
+            if isinstance(stmt, ast.Assign):
                 yield from self._unread(stmt, scope)
 
     def fallbacks(self) -> Iterator[Fallback]:
@@ -218,38 +215,6 @@ class Recipes:
                 yield LostRecipe(span, Loss.UNCONVERTED, target.id, related=(place,), edits=(edit,))
                 return
 
-    def _unforwarded(self, stmt: ast.If) -> Iterator[LostRecipe]:
-        """Two branches with the same call, of which one forwards an fp8 argument and the other does not."""
-        first, second = _own_calls(stmt.body), _own_calls(stmt.orelse)
-        for callee in first.keys() & second.keys():
-            pairs = ((first[callee], second[callee]), (second[callee], first[callee]))
-            for full, short in pairs:
-                if full is None or short is None or any(k.arg is None for k in short.keywords):
-                    continue
-                have = {keyword.arg for keyword in short.keywords}
-                for keyword in full.keywords:
-                    if keyword.arg and ABOUT.search(keyword.arg) and keyword.arg not in have:
-                        yield from self._missing(stmt, keyword, short)
-
-    def _missing(self, stmt: ast.If, keyword: ast.keyword, short: ast.Call) -> Iterator[LostRecipe]:
-        value = self.module.tree.source(keyword.value)
-        tested = {node.id for node in ast.walk(stmt.test) if isinstance(node, ast.Name)}
-        needed = {node.id for node in ast.walk(keyword.value) if isinstance(node, ast.Name)}
-        if ABOUT.search(self.module.tree.source(stmt.test)) or isinstance(keyword.value, ast.Constant):
-            return
-        if needed & tested and not any(isinstance(node, ast.Attribute) for node in ast.walk(stmt.test)):
-            return
-        place = slot(self.module.tree, short)
-        inside = {name.id for inner in (*stmt.body, *stmt.orelse) for name in _stored(inner)}
-        edits = []
-        if place is not None and not needed & inside:
-            text = f"{place.before}{keyword.arg}={value}{place.after}"
-            edits = [Edit(Location(self.module.path, Span(place.offset, place.offset)), text)]
-        related = (Related(self.module.at(keyword), "the other branch forwards it"),)
-        callee = self.module.tree.source(short.func)
-        span = self.module.tree.span(short)
-        yield LostRecipe(span, Loss.UNFORWARDED, f"{keyword.arg}={value}", callee, related=related, edits=tuple(edits))
-
     def _unread(self, stmt: ast.Assign, scope: Scope) -> Iterator[LostRecipe]:
         """`a.fp8 = True` where the class of `a` has no such field and that of another argument has."""
         match stmt.targets:
@@ -291,16 +256,6 @@ def _plain(names: Names, cls: Scope) -> set[str]:
     return inner | {"builtins", "abc", "typing", "object", "enum"}
 
 
-def _own_calls(body: list[ast.stmt]) -> dict[str, ast.Call | None]:
-    """The calls of a branch by their callee; None for one that is made more than once."""
-    found: dict[str, ast.Call | None] = {}
-    for stmt in body:
-        for node in expressions(stmt):
-            if isinstance(node, ast.Call) and not hasattr(builtins, callee := ast.unparse(node.func)):
-                found[callee] = None if callee in found else node
-    return found
-
-
 def _named_without_call(module: Module, scope: Scope, names: Names) -> bool:
     """Whether a function is handed on by its name, so that other callers are not known."""
     called = {id(node.func) for node, _, _ in module.calls}
@@ -314,12 +269,6 @@ def _named_without_call(module: Module, scope: Scope, names: Names) -> bool:
 def _is_or_holds(value: ast.expr, node: ast.expr) -> bool:
     """Whether a value is an expression, or a list or tuple that holds it."""
     return value is node or (isinstance(value, ast.List | ast.Tuple) and any(item is node for item in value.elts))
-
-
-def _stored(stmt: ast.stmt) -> Iterator[ast.Name]:
-    for node in ast.walk(stmt):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node
 
 
 def _only_logs(stmt: ast.stmt) -> bool:
