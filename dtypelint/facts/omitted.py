@@ -41,13 +41,15 @@ _HELD = {
 def _confidence(omission: Omission) -> Confidence:
     if omission.how is Held.BLOCKS:
         return Confidence.MEDIUM
+    unsure = omission.fills or omission.name in _PLAIN
     if omission.used or omission.open:
         return Confidence.LOW
-    if omission.how is Held.TWIN:
-        return Confidence.MEDIUM
-    if omission.how is Held.OBJECT:
-        return Confidence.MEDIUM if omission.others is not None and not omission.fills else Confidence.LOW
-    if (omission.fills or omission.name in _PLAIN) and not omission.siblings:
+    match omission.how:
+        case Held.TWIN:
+            return Confidence.MEDIUM
+        case Held.OBJECT:
+            return Confidence.LOW if unsure or omission.others is None else Confidence.MEDIUM
+    if unsure and not omission.siblings:
         return Confidence.LOW
     return Confidence.HIGH if omission.siblings else Confidence.MEDIUM
 

@@ -128,8 +128,9 @@ class Twins:
 
     def _is_setting(self, value: ast.expr | None, function: Scope) -> bool:
         """Whether a value is read from a setting, and no literal: `torch.bfloat16` is one of a library."""
-        named = isinstance(value, ast.Name | ast.Attribute | ast.Subscript) and self.role(last(value)) is not None
-        return named and not self.names.symbols(value, function)
+        if not isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
+            return False
+        return self.role(last(value)) is not None and not self.names.symbols(value, function)
 
     def _is_root(self, root: _Twin, block: _Twin, function: Scope) -> bool:
         """Whether one call shards the whole model whose blocks another one shards in a loop."""
