@@ -20,7 +20,7 @@ def hit(path: str, omission: Omission) -> Hit:
     confidence = _confidence(omission)
     if omission.guarded:
         return Hit(omission.span, message, Confidence.LOW, tuple(related), withheld="a test of it leads to the call")
-    return Hit(omission.span, message, confidence, tuple(related), _pass(path, omission))
+    return Hit(omission.span, message, confidence, tuple(related), _pass(path, omission, confidence))
 
 
 _SAID = {
@@ -54,11 +54,11 @@ def _confidence(omission: Omission) -> Confidence:
     return Confidence.HIGH if omission.siblings else Confidence.MEDIUM
 
 
-def _pass(path: str, omission: Omission) -> Fix | None:
+def _pass(path: str, omission: Omission, confidence: Confidence) -> Fix | None:
     slot = omission.slot
     if slot is None:
         return None
-    safe = omission.how in (Held.NAME, Held.TWIN)
+    safe = omission.how in (Held.NAME, Held.TWIN) and confidence is not Confidence.LOW
     text = f"{omission.name}={omission.text}"
     place = Location(path, Span(slot.offset, slot.offset))
     edit = Edit(place, f"{slot.before}{text}{slot.after}")
