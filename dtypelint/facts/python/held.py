@@ -9,7 +9,7 @@ from dataclasses import replace
 from dtypelint.facts import Form, Role, Setting
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions, statements
-from dtypelint.facts.python.names import Names
+from dtypelint.facts.python.names import Field, Names
 from dtypelint.facts.python.readable import Readable, last
 from dtypelint.facts.python.scope import Bound, Function, Scope, parameters
 from dtypelint.facts.python.trace import Tracer
@@ -160,7 +160,7 @@ class Held:
                                 )
 
     def _held(self, cls: Scope, me: str) -> tuple[str, ...]:
-        """The configs that the methods of a class read from `self`."""
+        """The configs that the methods of a class read from `self`, where it does not write them out itself."""
         found: dict[str, None] = {}
         for base in self.names.mro(cls):
             for method in (s for s in base.module.functions() if s.owner is base):
@@ -168,7 +168,13 @@ class Held:
                     for node in expressions(stmt):
                         if self._attribute_of_self(node, me) and self.tracer.is_config(node):
                             found[last(node)] = None
-        return tuple(found)
+        fields = self.names.all_fields(cls)
+        return tuple(name for name in found if not any(map(self._is_written_out, fields.get(name, ()))))
+
+    def _is_written_out(self, field: Field) -> bool:
+        value = field.value
+        bindings = self.names.bindings(value, field.scope) if isinstance(value, ast.Name) else ()
+        return any(isinstance(each, ast.Dict) for each in (value, *(b.value for b in bindings)))
 
     def _readers(self, module: Module, name: str) -> list[Module]:
         """The other modules of the same package that speak of a config and of autocast."""
