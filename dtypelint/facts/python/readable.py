@@ -201,7 +201,7 @@ class Readable:
             for stmt in statements(function.body):
                 for node in expressions(stmt):
                     base = base_of(node)
-                    if base is None or self.role(last(node), last(base)) is None:
+                    if base is None or self.role(last(node), last(base)) is None or _is_numbered(base):
                         continue
                     if last(node) == "dtype" and not self.tracer.is_config(base):
                         # the dtype of a tensor or a module follows from it
@@ -217,6 +217,12 @@ class Readable:
 def _is_mapping(fields: Iterable[Field]) -> bool:
     """Whether a field holds settings and is none itself."""
     return any(f.annotation is not None and "dict" in ast.unparse(f.annotation).lower() for f in fields)
+
+
+def _is_numbered(base: ast.expr) -> bool:
+    """Whether an object is one of several, found by its number: a recorded call, and no config."""
+    keys = (node.slice for node in ast.walk(base) if isinstance(node, ast.Subscript))
+    return any(isinstance(key, ast.Constant) and isinstance(key.value, int) for key in keys)
 
 
 def at(binding: Binding) -> Location:
