@@ -19,7 +19,7 @@ _CONSEQUENCE = {
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("policy"):
         param = sink.of(Role.PARAM)
-        if sink.is_open or param is None or param.value.is_none or "default" in sink.extra:
+        if sink.is_open or param is None or param.value.is_none or sink.is_default:
             continue
         for name, role_name in sink.api.roles.items():
             role = Role(role_name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dtypelint.facts import LOW_PRECISION, Argument, Facts, Role, Sink
 from dtypelint.facts.edits import add_argument, literal_fix, replace_value
-from dtypelint.finding import Confidence, Hit
+from dtypelint.finding import Confidence, Hit, Related
 
 
 def check(facts: Facts) -> Iterator[Hit]:
@@ -16,16 +16,27 @@ def check(facts: Facts) -> Iterator[Hit]:
         if not name or param is None or sink.is_open:
             continue
         given = sink.get(name)
-        low = bool(LOW_PRECISION.intersection(_dtypes(param)))
-        if (given is None and not low) or (
-            given is not None and not given.value.is_none and given.value.hardcoded != "float16"
-        ):
-            continue
-        if given is None and (sink.settings(Role.REDUCE) or sink.falls_back_to(name) != "param_dtype"):
-            continue
-        if given is not None and given.value.is_none and (not low or sink.falls_back_to(name) != "param_dtype"):
-            continue
-        yield _hit(sink, name)
+        if sink.lapse is not None and sink.falls_back_to(name) == "param_dtype":
+            message = f"`{name}` of `{sink.callee}` keeps its None where `{param.text}` is set: gradients are reduced in that dtype"
+            related = (Related(sink.lapse, f"`{name}` is not set on this path"),)
+            yield Hit(
+                sink.span, message, Confidence.LOW, related, withheld="it must be set on the path that leaves it out"
+            )
+        elif _is_written(sink, given) if given is not None and not given.value.is_none else _is_left_out(sink, name):
+            yield _hit(sink, name)
+
+
+def _is_written(sink: Sink, given: Argument) -> bool:
+    """Whether 16 bit is written out: float16, or what a library takes where nobody chose."""
+    return given.value.hardcoded == "float16" or (sink.is_default and given.value.hardcoded in LOW_PRECISION)
+
+
+def _is_left_out(sink: Sink, name: str) -> bool:
+    """Whether the reduction follows 16-bit parameters, and no setting says otherwise."""
+    param, given = sink.of(Role.PARAM), sink.get(name)
+    low = param is not None and bool(LOW_PRECISION.intersection(_dtypes(param)))
+    chosen = given is None and bool(sink.settings(Role.REDUCE))
+    return low and not chosen and sink.falls_back_to(name) == "param_dtype"
 
 
 def _hit(sink: Sink, name: str) -> Hit:

@@ -70,7 +70,7 @@ def _autocast(sink: Sink) -> tuple[Severity, str] | None:
         if _HALF in dtype.value.dtypes and where != "cpu" and not dtype.value.settings:
             return Severity.WARNING, "autocast may compute in float16"
         return None
-    if sink.is_open or where not in _DEFAULT or sink.around.nested or sink.extra.get("default"):
+    if sink.is_open or where not in _DEFAULT or sink.around.nested or sink.is_default:
         return None
     if where:
         return Severity.ERROR, f"autocast computes in float16, the default on {where}"

@@ -261,7 +261,8 @@ class Sink:
     """A call of a library that decides about a dtype.
 
     `arguments` are by parameter name; `is_open` says that an unknown `*` or `**` may add more; `reach` holds the settings in
-    reach, nearest first; `via` says how the call is made (`call`, `partial`, `replace`, `dict`).
+    reach, nearest first; `via` says how the call is made (`call`, `partial`, `replace`, `dict`); `lapse` is where the dtype of
+    the parameters is set on a path on which the one of the reduction keeps its None.
     """
 
     api: Call
@@ -279,6 +280,12 @@ class Sink:
     unset: Mapping[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
     imports: Imports = field(default_factory=Imports)
+    lapse: Location | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the call stands in for one that was not given."""
+        return "default" in self.extra
 
     def get(self, name: str) -> Argument | None:
         return next((a for a in self.arguments if a.name == name), None)

@@ -13,6 +13,7 @@ from dtypelint.facts.python.context import Surroundings
 from dtypelint.facts.python.devices import device_type, picked
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.imports import imports
+from dtypelint.facts.python.lapses import lapses
 from dtypelint.facts.python.layout import slot
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
@@ -23,6 +24,7 @@ from dtypelint.facts.python.syntax import last_name, passed
 from dtypelint.facts.python.trace import Leaf, Tracer
 from dtypelint.facts.python.wording import Wording
 from dtypelint.facts.targets import Targets
+from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
 _PARTIAL = ("functools.partial", "partial")
@@ -201,6 +203,7 @@ class Sinks:
             imports=self.imports,
             unset=self._unset(api),
             extra=self._extra(api, node, stmt, scope),
+            lapse=self._lapse(api, filled, stmt, scope),
         )
 
     def _extra(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope) -> dict[str, str]:
@@ -209,6 +212,19 @@ class Sinks:
             found["device_type"] = device_type(stmt, scope, self.names)
             found["picked"] = picked(node, stmt)
         return found
+
+    def _lapse(self, api: Call, filled: Filled, stmt: ast.stmt, scope: Scope) -> Location | None:
+        """What sets the dtype of the parameters where the one of the reduction keeps its None."""
+        by_role = {api.roles[name]: value for name, (value, _, _) in filled.values.items() if name in api.roles}
+        if Role.PARAM in by_role and Role.REDUCE in by_role:
+            for binding in lapses(by_role[Role.PARAM], by_role[Role.REDUCE], stmt, scope):
+                traced = self.tracer.trace(binding.value, binding.scope) if binding.value is not None else None
+                dtypes = (
+                    {leaf.text for leaf in traced.leaves if leaf.kind is Kind.DTYPE} if traced is not None else set()
+                )
+                if isinstance(binding.node, ast.stmt) and dtypes != {"float32"}:
+                    return binding.scope.module.at(binding.node)
+        return None
 
     def _unset(self, api: Call) -> dict[str, tuple[Mapping[str, str], ...]]:
         """What a missing field means, for the targeted versions of the library."""
