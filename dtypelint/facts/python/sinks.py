@@ -27,6 +27,7 @@ from dtypelint.facts.targets import Targets
 from dtypelint.finding import Location
 from dtypelint.knowledge import Call
 
+_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
 _PARTIAL = ("functools.partial", "partial")
 WANTED = frozenset({"policy", "autocast", "scaler"})
 
@@ -187,6 +188,8 @@ class Sinks:
         reach = tuple(replace(s, tested=True) if s.read in asked else s for s in reach)
         reach = self.offers.all(reach, api, arguments, stmt, scope)
         parent = _use(node, stmt)
+        if parent == "yielded":
+            parent = "alone" if self._is_manager(scope) and not self._is_kept(scope.name) else "passed"
         return Sink(
             api=api,
             span=self.module.tree.span(node),
@@ -378,6 +381,24 @@ class Sinks:
                 ):
                     filled.is_open = True
 
+    def _is_manager(self, scope: Scope) -> bool:
+        """Whether a generator is made into a context manager: what it yields is not entered with it."""
+        decorators = getattr(scope.node, "decorator_list", ())
+        return any(_MANAGERS.intersection(self.names.paths(d, scope.parent or scope)) for d in decorators)
+
+    def _is_kept(self, manager: str) -> bool:
+        """Whether a `with` anywhere in the project gives a name to what a context manager of this name yields."""
+        modules = (self.names.modules.module(path) for path in self.names.modules.files_with(manager))
+        return any(
+            item.optional_vars is not None
+            and isinstance(item.context_expr, ast.Call)
+            and last_name(item.context_expr.func) == manager
+            for module in modules
+            for stmt, _ in (module.statements() if module is not None else ())
+            if isinstance(stmt, ast.With | ast.AsyncWith)
+            for item in stmt.items
+        )
+
     def _applied(self, stmt: ast.stmt, scope: Scope, parent: str) -> bool:
         """Whether an object that is stored in a local is used at all."""
         if parent == "alone":
@@ -438,12 +459,14 @@ def _is_none_test(node: ast.expr) -> bool:
 
 
 def _use(node: ast.Call, stmt: ast.stmt) -> str:
-    """What becomes of the object: `with`, `alone`, `assigned` or `passed`."""
+    """What becomes of the object: `with`, `alone`, `assigned`, `yielded` or `passed`."""
     match stmt:
         case ast.With(items=items) | ast.AsyncWith(items=items) if any(i.context_expr is node for i in items):
             return "with"
         case ast.Expr(value=value) if value is node:
             return "alone"
+        case ast.Expr(value=ast.Yield(value=value)) if value is node:
+            return "yielded"
         case ast.Assign(value=value) if value is node:
             return "assigned"
     return "passed"
