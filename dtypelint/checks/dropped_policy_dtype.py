@@ -34,10 +34,11 @@ def check(facts: Facts) -> Iterator[Hit]:
 
 
 def _inert(sink: Sink, role: Role) -> bool:
-    """A policy that keeps fp32 loses nothing by a missing field; forward-only use reduces nothing."""
-    param = sink.of(Role.PARAM)
+    """A policy that keeps fp32 loses nothing by a missing field; forward-only use reduces nothing, a pure mode in one dtype."""
+    param, around = sink.of(Role.PARAM), sink.around
     assert param is not None
-    return param.value.hardcoded == "float32" or (role is Role.REDUCE and (sink.around.no_grad or sink.around.frozen))
+    unread = role is Role.REDUCE and (around.no_grad or around.frozen or around.pure)
+    return unread or param.value.hardcoded == "float32"
 
 
 def _hit(sink: Sink, name: str, role: Role, found: list[Setting]) -> Hit:

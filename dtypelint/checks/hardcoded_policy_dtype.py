@@ -18,7 +18,7 @@ _FITS = {
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("policy"):
-        if sink.around.switched or sink.is_default or sink.around.comment:
+        if sink.around.switched or sink.around.pure or sink.is_default or sink.around.comment:
             continue
         for name, role_name in sink.api.roles.items():
             argument = sink.get(name)

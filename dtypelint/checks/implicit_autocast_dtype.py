@@ -28,6 +28,8 @@ def check(facts: Facts) -> Iterator[Hit]:
         around = sink.around
         if around.nested or around.dispatched or around.dummy or around.dead or around.old:
             continue
+        if around.comment_speaks == {"float16"}:
+            continue
         found = [s for s in candidates(sink, flags=True) if s.hop <= 4]
         twin = next((s for s in found for other in facts.of("autocast") if _is_twin(sink, other, s)), None)
         if twin is not None:
@@ -58,7 +60,7 @@ def _beside(sink: Sink, setting: Setting) -> Hit:
     return Hit(
         sink.span,
         f"autocast without a dtype computes in {dtype} on {where}; the other branch follows `{setting.read}`",
-        Confidence.MEDIUM,
+        Confidence.LOW if _is_inference(sink) else Confidence.MEDIUM,
         (declared(setting),),
         *autocast_fix(sink, None, [setting]),
         severity=Severity.ERROR,
@@ -66,8 +68,12 @@ def _beside(sink: Sink, setting: Setting) -> Hit:
     )
 
 
+def _is_inference(sink: Sink) -> bool:
+    return bool(sink.around.inference or sink.around.no_grad)
+
+
 def _hit(sink: Sink, found: list[Setting]) -> Hit:
-    inference = bool(sink.around.inference or sink.around.no_grad)
+    inference = _is_inference(sink)
     where = device(sink) or "cuda"
     if "bfloat16" in sink.around.comment_speaks and not found:
         return Hit(

@@ -5,6 +5,7 @@ No record holds a syntax tree, opens a file or knows a rule. `python/` and `proj
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from dtypelint.knowledge import Call
 
 LOW_PRECISION = frozenset({"bfloat16", "float16"})
+_WORD = re.compile(r"[a-z0-9]+")
+_PURE = re.compile(r"(?:(?<![a-z])p|P)ure(?![a-z])|PURE")
 
 
 class Role(StrEnum):
@@ -228,7 +231,7 @@ class Around:
     @property
     def comment_speaks(self) -> frozenset[str]:
         """The 16-bit dtypes that the comment names."""
-        words = self.comment.lower().replace("/", " ").replace(",", " ").split()
+        words = _WORD.findall(self.comment.lower())
         spelled = {"bf16": "bfloat16", "bfloat16": "bfloat16", "fp16": "float16", "float16": "float16"}
         return frozenset(spelled[w] for w in words if w in spelled)
 
@@ -249,6 +252,16 @@ class Around:
     def switched(self) -> bool:
         """Whether any test of a precision setting leads here."""
         return self.dispatched or any(c.speaks or o.role is not None for c in self.conditions for o in c.origins)
+
+    @property
+    def pure(self) -> bool:
+        """Whether a mode with one dtype for everything was asked for, by the name of the function or by a test."""
+        return is_pure(self.function) or any(c.holds and is_pure(c.text) for c in self.conditions)
+
+
+def is_pure(text: str) -> bool:
+    """Whether a text names a pure mode, which reduces and stores in the dtype that it computes in: `pure_bf16`, `Mode.PURE`."""
+    return _PURE.search(text) is not None
 
 
 def asks_for_one(speaks: frozenset[str]) -> bool:

@@ -54,11 +54,19 @@ class Casts:
         if self._probes(stmt, scope):
             return
         thing = self.kinds.of(receiver, stmt, scope)
-        if thing is None or not thing.is_tensor or (thing.dtype and thing.dtype == self.kinds.cast_dtype(call, scope)):
+        if thing is None or not thing.is_tensor or self._is_idle(call, receiver, thing, scope):
             return
         listed = isinstance(stmt.value, ast.ListComp)
         target = Target.OTHER if listed else self._target(receiver, thing, stmt, scope)
         yield self._cast(stmt, call, receiver, scope, thing, target, rebinds=False)
+
+    def _is_idle(self, call: ast.Call, receiver: ast.expr, thing: Thing, scope: Scope) -> bool:
+        """Whether a cast asks for what its receiver has already: a dtype that it was made with, or its own."""
+        if thing.dtype and thing.dtype == self.kinds.cast_dtype(call, scope):
+            return True
+        own = ast.unparse(receiver)
+        given = [ast.unparse(each) for each in (*call.args, *(k.value for k in call.keywords))]
+        return bool(given) and all(each in (own, f"{own}.dtype", f"{own}.device") for each in given)
 
     def _probes(self, stmt: ast.stmt, scope: Scope) -> bool:
         """Whether a statement is there to see if it raises: alone in a `try`, or where an error is expected."""
@@ -86,7 +94,9 @@ class Casts:
             return
         loops = self.names.bindings(inner, scope)
         thing = self.kinds.of(inner, stmt, scope)
-        if thing is not None and thing.is_tensor and loops and all(b.kind is Bound.LOOP for b in loops):
+        if thing is None or not thing.is_tensor or self._is_idle(call, inner, thing, scope):
+            return
+        if loops and all(b.kind is Bound.LOOP for b in loops):
             target = Target.OTHER if rebuilt else _OF_SORT.get(thing.sort, Target.OTHER)
             yield self._cast(stmt, call, inner, scope, thing, target, rebinds=True)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from dtypelint.facts import LOW_PRECISION
+from dtypelint.facts import LOW_PRECISION, is_pure
 from dtypelint.facts.masters import LowWeights
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions, statements
@@ -33,7 +33,6 @@ _KEEPS = re.compile(
     re.IGNORECASE,
 )
 _QUANTIZED = frozenset({"quantization_config", "load_in_8bit", "load_in_4bit"})
-_PURE = re.compile(r"pure", re.IGNORECASE)
 _DEPTH = 8
 
 
@@ -270,7 +269,7 @@ class Masters:
     def _on_purpose(self, stmt: ast.stmt, scope: Scope) -> bool:
         """Whether a mode that is pure 16 bit by its name was asked for."""
         context = flow(scope).context.get(stmt)
-        return context is not None and any(_PURE.search(ast.unparse(guard.test)) for guard in context.guards)
+        return context is not None and any(is_pure(ast.unparse(guard.test)) for guard in context.guards)
 
 
 def _either(found: list[_Found]) -> _Found:
