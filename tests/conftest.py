@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dtypelint import examiner, knowledge
 from dtypelint.facts.imports import Imports
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REAL = Path(__file__).parent.parent / "rules"
+
+# how long an example takes says how busy the machine is
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 PAGE = """# `{name}` (`{code}`)
 

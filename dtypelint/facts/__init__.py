@@ -256,7 +256,9 @@ class Around:
     @property
     def pure(self) -> bool:
         """Whether a mode with one dtype for everything was asked for, by the name of the function or by a test."""
-        return is_pure(self.function) or any(c.holds and is_pure(c.text) for c in self.conditions)
+        return is_pure(self.function) or any(
+            c.holds is not c.text.startswith("not ") and is_pure(c.text) for c in self.conditions
+        )
 
 
 def is_pure(text: str) -> bool:

@@ -277,11 +277,14 @@ class _Pass:
             ways.append(self.env)
         self.env = self.join(*ways)
         if stmt.finalbody:
+            # an exception comes through here too, and goes on from there: what follows sees only the other ways
             alive = self.env
+            if alive is not None:
+                self.block(stmt.finalbody)
+            after = self.env
             self.env = self.join(alive, caught)
             self.block(stmt.finalbody)
-            if alive is None:
-                self.env = None
+            self.env = after
 
     def match(self, stmt: ast.Match) -> None:
         self.expr(stmt.subject)

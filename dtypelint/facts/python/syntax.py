@@ -57,3 +57,18 @@ def parts(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
             yield test, not holds
         case _:
             yield test, holds
+
+
+def entry(table: ast.Dict, wanted: object) -> ast.expr | None:
+    """What a table that is written out holds under a literal key."""
+    pairs = zip(table.keys, table.values, strict=True)
+    return next((value for key, value in pairs if isinstance(key, ast.Constant) and key.value == wanted), None)
+
+
+def unpacked(value: ast.expr, path: tuple[int | str, ...]) -> ast.expr | None:
+    """The part of a value that an unpacking path leads to, when it is written out."""
+    for step in path:
+        if not isinstance(value, ast.Tuple | ast.List) or not isinstance(step, int) or step >= len(value.elts):
+            return None
+        value = value.elts[step]
+    return value

@@ -11,6 +11,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.once import Once
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, defaults, parameters
+from dtypelint.facts.python.syntax import entry, unpacked
 from dtypelint.facts.roles import Roles
 from dtypelint.knowledge import CONVERTER, Call
 
@@ -221,7 +222,7 @@ class Tracer:
         if binding.kind is Bound.PARAMETER:
             return self._parameter(node, binding, scope, root)
         if binding.kind in (Bound.ASSIGN, Bound.AUGMENT) and binding.value is not None:
-            value = _unpacked(binding.value, binding.path)
+            value = unpacked(binding.value, binding.path)
             top = isinstance(binding.scope.node, ast.Module) or binding.scope.is_class
             if top and not same:
                 return self._named_constant(node, binding, value, scope, depth, root)
@@ -330,10 +331,9 @@ class Tracer:
     def _subscript(self, node: ast.Subscript, scope: Scope, depth: int, root: ast.expr) -> Traced:
         table = self._literal_table(node.value, scope)
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            if table is not None:
-                for key, value in zip(table.keys, table.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == node.slice.value:
-                        return self.trace(value, scope, depth + 1, root)
+            held = entry(table, node.slice.value) if table is not None else None
+            if held is not None:
+                return self.trace(held, scope, depth + 1, root)
             return self.setting(node, node.slice.value, scope, root, base=node.value, owner=tail(node.value))
         if isinstance(node.slice, ast.Constant):
             found = self.trace(node.value, scope, depth + 1, root)
@@ -359,14 +359,18 @@ class Tracer:
                 return self.trace(func.value, scope, depth + 1, root)
             if func.attr in ("get", "pop", "setdefault") and node.args:
                 key = node.args[0]
-                if self._literal_table(func.value, scope) is not None or not isinstance(key, ast.Constant):
+                table = self._literal_table(func.value, scope)
+                held = entry(table, key.value) if table is not None and isinstance(key, ast.Constant) else None
+                if held is not None:
+                    return self.trace(held, scope, depth + 1, root)
+                if table is not None or not isinstance(key, ast.Constant):
                     return self.trace(key, scope, depth + 1, root)
                 if isinstance(key.value, str):
                     return self.setting(node, key.value, scope, root, base=func.value, owner=tail(func.value))
         if converter := self._converter(func, scope):
             named = [*zip(converter.parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
             arguments = [value for name, value in named if name in converter.roles]
-            return sum((self.trace(each, scope, depth + 1, root) for each in arguments), _NOTHING)
+            return _converted(sum((self.trace(each, scope, depth + 1, root) for each in arguments), _NOTHING))
         for symbol in self.names.callees(func, scope):
             if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
                 found = self._returns(symbol, _filled(node, symbol.node), depth, scope)
@@ -375,7 +379,7 @@ class Tracer:
                 for each in arguments:
                     own += self.trace(each, scope, depth + 1, root)
                 if own.leaves and any(leaf.kind in (Kind.SETTING, Kind.DTYPE) for leaf in own.leaves):
-                    return own
+                    return _converted(own)
                 if useful or found.chosen or found.leaves:
                     leaves = tuple(replace(leaf, root=node, root_scope=scope, spelled=False) for leaf in found.leaves)
                     return Traced(leaves, found.chosen)
@@ -389,7 +393,7 @@ class Tracer:
         if isinstance(func, ast.Attribute) and not any(leaf.kind is Kind.SETTING for leaf in found.leaves):
             if self.roles.role(func.attr) is not None and not node.args:
                 return self.setting(node, func.attr, scope, root, base=func.value)
-        return found if found.leaves else self.leaf(Kind.OPAQUE, node, scope, root)
+        return _converted(found) if found.leaves else self.leaf(Kind.OPAQUE, node, scope, root)
 
     def _converter(self, func: ast.expr, scope: Scope) -> Call | None:
         """What a user's own file says of a function that turns one spelling of a precision into another."""
@@ -399,7 +403,7 @@ class Tracer:
     def _getattr(self, node: ast.Call, scope: Scope, depth: int, root: ast.expr) -> Traced:
         target, key = node.args[0], node.args[1]
         if External("torch") in self.names.symbols(target, scope):
-            return self.trace(key, scope, depth + 1, root)
+            return _converted(self.trace(key, scope, depth + 1, root), Form.DTYPE)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             if key.value in _TENSOR_DTYPE and not self.is_config(target):
                 return self.leaf(Kind.DERIVED, node, scope, root)
@@ -468,13 +472,10 @@ def _filled(node: ast.Call, callee: Function) -> dict[str, ast.expr]:
     return found
 
 
-def _unpacked(value: ast.expr, path: tuple[int | str, ...]) -> ast.expr | None:
-    """The part of a value that an unpacking path leads to, when it is written out."""
-    for step in path:
-        if not isinstance(value, ast.Tuple | ast.List) or not isinstance(step, int) or step >= len(value.elts):
-            return None
-        value = value.elts[step]
-    return value
+def _converted(found: Traced, form: Form = Form.UNKNOWN) -> Traced:
+    """What a call makes of values: a dtype that goes in as a string comes out in another form."""
+    leaves = (replace(leaf, form=form) if leaf.kind is Kind.DTYPE else leaf for leaf in found.leaves)
+    return Traced(tuple(leaves), found.chosen)
 
 
 def tail(node: ast.expr) -> str:
