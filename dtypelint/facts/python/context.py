@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dtypelint.facts import Around, Condition
 from dtypelint.facts.python.flow import flow
+from dtypelint.facts.python.gradients import Gradients
 from dtypelint.facts.python.module import Module, blocks, calls, expressions, statements
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.releases import before_dtype
@@ -41,6 +42,7 @@ class Surroundings:
         self.wording = Wording(tracer)
         self.targets = targets
         self.by_path: dict[str, Call] = dict(tracer.calls)
+        self.gradients = Gradients(names, self.by_path)
         self._lines = module.tree.data.decode("utf-8").splitlines()
 
     def around(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None = None) -> Around:
@@ -57,12 +59,13 @@ class Surroundings:
         while outer is not None:
             if isinstance(outer.node, Function):
                 functions.append(outer.name)
-                no_grad |= any(self._is(d, outer.parent or outer, "no_grad") for d in outer.node.decorator_list)
+                no_grad |= any(self.gradients.stops(d, outer.parent or outer) for d in outer.node.decorator_list)
                 inner = outer.parent
                 if inner is not None and inner.is_function and outer.node in flow(inner).context:
                     around = flow(inner).context[outer.node]
                     tests = [(g.test, g.holds) for g in around.guards] + tests
                     items = [*around.items, *items]
+            no_grad |= self.gradients.are_off(outer)
             outer = outer.parent
         tests += self._opened(stmt, scope, place)
         tests += next((inside for node, inside in calls(stmt) if node is place), ())
@@ -79,7 +82,7 @@ class Surroundings:
                 )
             )
         conditions += self._entry(stmt, scope, place)
-        no_grad |= any(self._is(i.context_expr, scope, "no_grad") for i in items)
+        no_grad |= any(self.gradients.stops(i.context_expr, scope) for i in items)
         owner = scope.owner
         holder = owner if owner is not None else scope
         owners = self._owners(scope)

@@ -95,6 +95,7 @@ class Reach:
                     yield from self.readable.field(name, fields, base, cls, 2, leaf)
             if self._is_namespace(leaf.base, leaf.scope):
                 yield from self._options(leaf.scope.module, base, 2, leaf)
+            yield from self._entries(leaf, base)
             for text, node, where in self._observed(base, leaf.scope):
                 name = last(node)
                 role = self.readable.role(name, last(leaf.base))
@@ -109,6 +110,18 @@ class Reach:
                         f"read from `{base}`",
                         2,
                     )
+
+    def _entries(self, leaf: Leaf, base: str) -> Iterator[Setting]:
+        """The entries of the dict that is written out and that a setting is read from."""
+        table = self.tracer.literal_table(leaf.base, leaf.scope) if leaf.base is not None else None
+        for key, value in zip(table.keys, table.values, strict=True) if table is not None else ():
+            name = key.value if isinstance(key, ast.Constant) else None
+            role = self.readable.role(name, base) if isinstance(name, str) else None
+            if isinstance(name, str) and role is not None:
+                text = f'{base}["{name}"]'
+                form = self.readable.form(name, None, value)
+                place = leaf.scope.module.at(value)
+                yield Setting(name, role, form, self.readable.swap(leaf, text), text, place, f"entry of `{base}`", 2)
 
     def _is_namespace(self, node: ast.expr, scope: Scope) -> bool:
         """Whether an expression holds what a parser of this module returned."""

@@ -329,10 +329,11 @@ class Tracer:
         )
 
     def _subscript(self, node: ast.Subscript, scope: Scope, depth: int, root: ast.expr) -> Traced:
-        table = self._literal_table(node.value, scope)
+        table = self.literal_table(node.value, scope)
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             held = entry(table, node.slice.value) if table is not None else None
-            if held is not None:
+            # a dict with the name of a setting in it is a config, and the literal there its value
+            if held is not None and self.roles.role(node.slice.value, tail(node.value)) is None:
                 return self.trace(held, scope, depth + 1, root)
             return self.setting(node, node.slice.value, scope, root, base=node.value, owner=tail(node.value))
         if isinstance(node.slice, ast.Constant):
@@ -340,7 +341,8 @@ class Tracer:
             return found if found.leaves else self.leaf(Kind.OPAQUE, node, scope, root)
         return self.trace(node.slice, scope, depth + 1, root)
 
-    def _literal_table(self, node: ast.expr, scope: Scope) -> ast.Dict | None:
+    def literal_table(self, node: ast.expr, scope: Scope) -> ast.Dict | None:
+        """The dict that an expression is, where it is written out."""
         if isinstance(node, ast.Dict):
             return node
         if isinstance(node, ast.Name):
@@ -359,7 +361,7 @@ class Tracer:
                 return self.trace(func.value, scope, depth + 1, root)
             if func.attr in ("get", "pop", "setdefault") and node.args:
                 key = node.args[0]
-                table = self._literal_table(func.value, scope)
+                table = self.literal_table(func.value, scope)
                 held = entry(table, key.value) if table is not None and isinstance(key, ast.Constant) else None
                 if held is not None:
                     return self.trace(held, scope, depth + 1, root)
