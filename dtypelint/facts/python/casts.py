@@ -10,7 +10,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.kinds import Kinds
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
-from dtypelint.facts.python.scope import Bound, Function, Scope, targets
+from dtypelint.facts.python.scope import Bound, Function, Scope, parameters, targets
 from dtypelint.facts.python.syntax import last_name
 from dtypelint.facts.python.things import Sort, Thing
 from dtypelint.facts.python.trace import Tracer
@@ -109,6 +109,7 @@ class Casts:
         for node in flow(scope).nested:
             inner = self.module.scopes.get(node)
             own = inner is not None and inner.is_function and name in flow(inner).bindings
+            own |= isinstance(node, ast.Lambda) and name in {each.arg for each in parameters(node)}
             if not own and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
                 return True
         return False
