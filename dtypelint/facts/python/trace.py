@@ -180,7 +180,11 @@ class Tracer:
         return self.leaf(Kind.NUMBER, node, scope, root, repr(value))
 
     def torch_dtype(self, node: ast.expr, scope: Scope) -> str | None:
-        """The canonical name of a dtype attribute of torch (or numpy, jax): `torch.half` is float16."""
+        """The canonical name of a dtype attribute of torch (or numpy, jax): `torch.half` is float16; a choice of values is none."""
+        if isinstance(node, ast.Name):
+            values = [b for b in self.names.bindings(node, scope) if b.kind not in (Bound.IMPORT, Bound.UNBOUND)]
+            if len(values) > 1:
+                return None
         for path in self.names.paths(node, scope):
             library, _, name = path.rpartition(".")
             if library == "torch":
