@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -19,6 +20,10 @@ from dtypelint.source import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# the first example of a test reads the rules, and a busy machine has no steady clock
+hypothesis.settings.register_profile("dtypelint", deadline=None)
+hypothesis.settings.load_profile("dtypelint")
 
 REAL = Path(__file__).parent.parent / "rules"
 
