@@ -11,12 +11,14 @@ from typing import Protocol, TypeVar
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, statements
 from dtypelint.facts.python.once import Once
+from dtypelint.facts.python.returns import is_own, is_static, models
 from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
-from dtypelint.facts.python.syntax import unquoted
+from dtypelint.facts.python.syntax import last_name, unquoted
 
 _WRAPPERS = {"Optional", "Annotated", "Union", "Final", "ClassVar", "Required", "NotRequired", "Type", "type"}
 _DEPTH = 12
 T = TypeVar("T")
+Path = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,23 +283,43 @@ class Names:
 
     # instances
 
-    def annotated(self, node: ast.expr | None, scope: Scope, depth: int = 0) -> tuple[Scope, ...]:
-        """The project classes that an annotation names."""
+    def annotated(self, node: ast.expr | None, scope: Scope, depth: int = 0, path: Path = ()) -> tuple[Scope, ...]:
+        """The project classes that an annotation names, or that unpacking along a path finds in it."""
         if node is None or depth > 6:
             return ()
         match node:
             case ast.Constant(value=str()):
-                return self.annotated(unquoted(node), scope, depth + 1)
+                return self.annotated(unquoted(node), scope, depth + 1, path)
             case ast.BinOp(left=left, right=right, op=ast.BitOr()):
-                return (*self.annotated(left, scope, depth + 1), *self.annotated(right, scope, depth + 1))
+                return tuple(c for side in (left, right) for c in self.annotated(side, scope, depth + 1, path))
             case ast.Subscript(value=base, slice=inner):
-                if ast.unparse(base).rpartition(".")[2] in _WRAPPERS:
-                    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-                    return tuple(c for p in parts for c in self.annotated(p, scope, depth + 1))
-                return self.annotated(base, scope, depth + 1)
+                parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                word = last_name(base)
+                if word in ("tuple", "Tuple") and path:
+                    step = path[0]
+                    taken = parts[step] if isinstance(step, int) and step < len(parts) else None
+                    return self.annotated(taken, scope, depth + 1, path[1:])
+                if word in _WRAPPERS:
+                    return tuple(c for p in parts for c in self.annotated(p, scope, depth + 1, path))
+                return self.annotated(base, scope, depth + 1, path)
             case ast.Name() | ast.Attribute():
-                return tuple(s for s in self.symbols(node, scope) if isinstance(s, Scope) and s.is_class)
+                classes = self.class_symbols(node, scope)
+                return () if classes and path else classes or self._aliased(node, scope, depth, path)
         return ()
+
+    def _aliased(self, node: ast.expr, scope: Scope, depth: int, path: Path) -> tuple[Scope, ...]:
+        """The classes of an annotation that was given a name: `Parsed = tuple[Model, Run]`."""
+        values: list[tuple[ast.expr, Scope]] = []
+        for binding in self.bindings(node, scope) if isinstance(node, ast.Name) else ():
+            if binding.kind is Bound.ASSIGN and binding.value is not None and not binding.path:
+                values.append((binding.value, binding.scope))
+            values += self.module_values(binding)
+        plain = [(value, where) for value, where in values if isinstance(value, ast.Subscript | ast.BinOp)]
+        return _unique(c for value, where in plain for c in self.annotated(value, where, depth + 1, path))
+
+    def class_symbols(self, node: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """The project classes that an expression names."""
+        return tuple(s for s in self.symbols(node, scope) if isinstance(s, Scope) and s.is_class)
 
     def classes(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[Scope, ...]:
         """The project classes that the value of an expression may be an instance of."""
@@ -305,7 +327,7 @@ class Names:
             return ()
         match node:
             case ast.Name():
-                return _unique(c for b in self.bindings(node, scope) for c in self._class_of_binding(b, depth + 1))
+                return _unique(c for b in self.bindings(node, scope) for c in self.instances(b, depth + 1))
             case ast.Attribute(value=base, attr=attr):
                 found: list[Scope] = []
                 for cls in self.classes(base, scope, depth + 1):
@@ -335,6 +357,7 @@ class Names:
 
     def _called(self, node: ast.Call, func: ast.expr, scope: Scope, depth: int) -> tuple[Scope, ...]:
         found: list[Scope] = []
+        others = False
         for symbol in self.callees(func, scope, depth + 1):
             if not isinstance(symbol, Scope):
                 if symbol.path in ("copy.copy", "copy.deepcopy", "dataclasses.replace", "typing.cast") and node.args:
@@ -342,11 +365,17 @@ class Names:
             elif symbol.is_class:
                 found.append(symbol)
             elif isinstance(symbol.node, Function):
-                found.extend(self.annotated(symbol.node.returns, symbol))
-        if not found and isinstance(func, ast.Attribute):
+                found.extend(self.annotated(symbol.node.returns, symbol) or self._as_given(node, symbol, scope, depth))
+                others |= not is_own(symbol)
+        if not found and not others and isinstance(func, ast.Attribute):
             # an alternative constructor: Config.from_file(...)
-            found.extend(s for s in self.symbols(func.value, scope) if isinstance(s, Scope) and s.is_class)
+            found.extend(self.class_symbols(func.value, scope))
         return _unique(found)
+
+    def _as_given(self, node: ast.Call, callee: Scope, scope: Scope, depth: int) -> Iterator[Scope]:
+        """The classes that the type variable of a result stands for in one call."""
+        for model, is_class in models(node, callee):
+            yield from self.class_symbols(model, scope) if is_class else self.classes(model, scope, depth + 1)
 
     def callees(self, func: ast.expr, scope: Scope, depth: int = 0) -> tuple[Symbol, ...]:
         """What a call may call: symbols, and methods of an instance of a project class."""
@@ -356,7 +385,8 @@ class Names:
         methods = (self.method(c, func.attr) for c in self.classes(func.value, scope, depth + 1))
         return _unique(m for m in methods if m is not None)
 
-    def _class_of_binding(self, binding: Binding, depth: int) -> tuple[Scope, ...]:
+    def instances(self, binding: Binding, depth: int = 0) -> tuple[Scope, ...]:
+        """The project classes that what a binding gives its name may be an instance of."""
         if binding.annotation is not None:
             found = self.annotated(binding.annotation, binding.scope)
             if found:
@@ -366,11 +396,12 @@ class Names:
                 scope = binding.scope
                 if scope.parent is not None and scope.parent.is_class and isinstance(scope.node, Function):
                     first = parameters(scope.node)[0]
-                    static = any(ast.unparse(d) == "staticmethod" for d in scope.node.decorator_list)
-                    if binding.node is first and not static:
+                    if binding.node is first and not is_static(scope):
                         return (scope.parent,)
             case Bound.ASSIGN if (held := binding.value) is not None and not binding.path:
                 return self._made.ask(binding, lambda: self.classes(held, binding.scope, depth + 1))
+            case Bound.ASSIGN if isinstance(call := binding.value, ast.Call):
+                return self._made.ask(binding, lambda: self._unpacked(call, binding, depth))
             case Bound.WITH if binding.value is not None and not binding.path:
                 return self.classes(binding.value, binding.scope, depth + 1)
             case Bound.IMPORT:
@@ -378,6 +409,12 @@ class Names:
                 for value, scope in self.module_values(binding):
                     return self.classes(value, scope, depth + 1)
         return ()
+
+    def _unpacked(self, call: ast.Call, binding: Binding, depth: int) -> tuple[Scope, ...]:
+        """The classes that a name gets out of the tuple that a call returns, by its annotation."""
+        callees = (s for s in self.callees(call.func, binding.scope, depth + 1) if isinstance(s, Scope))
+        functions = ((s.node, s) for s in callees if isinstance(s.node, Function))
+        return _unique(c for node, s in functions for c in self.annotated(node.returns, s, path=binding.path))
 
     def module_values(self, binding: Binding) -> Iterator[tuple[ast.expr, Scope]]:
         """The expressions that an imported module constant of the project was assigned."""

@@ -170,7 +170,7 @@ class Reach:
                 continue
             if any(parses(b.value) for b in bindings):
                 yield from self._options(scope.module, name, 4, None)
-            for cls in dict.fromkeys(c for b in bindings for c in self.names._class_of_binding(b, 0)):
+            for cls in dict.fromkeys(c for b in bindings for c in self.names.instances(b, 0)):
                 yield from self.readable.fields_of(cls, name, 4, set())
         around = [s for s in scope.enclosing() if s.is_function]
         beside = [s for s in scope.module.functions() if around and around[-1] in s.enclosing() and s is not scope]

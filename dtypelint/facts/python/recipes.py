@@ -12,7 +12,7 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.layout import slot
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
-from dtypelint.facts.python.scope import Binding, Bound, Function, Scope, parameters
+from dtypelint.facts.python.scope import Binding, Bound, Function, Scope
 from dtypelint.facts.python.syntax import is_none, last_name
 from dtypelint.facts.recipes import Fallback, Loss, LostRecipe
 from dtypelint.facts.targets import Targets
@@ -226,17 +226,23 @@ class Recipes:
                 return
         if not classes or any(not self._lacks(cls, attr) for cls in classes):
             return
-        assert isinstance(scope.node, Function)
-        for other in parameters(scope.node):
-            owners = self.names.annotated(other.annotation, scope)
-            if other.arg != name and any(attr in self.names.all_fields(owner) for owner in owners):
-                what = f"{name}.{attr}"
-                if re.search(rf"\b{re.escape(what)}\b(?!\s*=[^=])", self.module.tree.text):
-                    return
-                edit = Edit(Location(self.module.path, self.module.tree.span(base)), other.arg)
-                place = (Related(self.module.at(other), f"`{attr}` is a field of this one"),)
+        what = f"{name}.{attr}"
+        if re.search(rf"\b{re.escape(what)}\b(?!\s*=[^=])", self.module.tree.text):
+            return
+        state = flow(scope)
+        for other, bindings in state.bindings.items():
+            for binding in bindings:
+                node = binding.node
+                if not isinstance(node, ast.arg | ast.stmt) or other == name:
+                    continue
+                later = isinstance(node, ast.stmt) and state.order[node] > state.order[stmt]
+                owners = () if later else self.names.instances(binding)
+                if not any(attr in self.names.all_fields(owner) for owner in owners):
+                    continue
+                edit = Edit(Location(self.module.path, self.module.tree.span(base)), other)
+                place = (Related(self.module.at(node), f"`{attr}` is a field of this one"),)
                 span = self.module.tree.span(stmt)
-                yield LostRecipe(span, Loss.UNREAD, what, f"{other.arg}.{attr}", related=place, edits=(edit,))
+                yield LostRecipe(span, Loss.UNREAD, what, f"{other}.{attr}", related=place, edits=(edit,))
                 return
 
     def _lacks(self, cls: Scope, attr: str) -> bool:
