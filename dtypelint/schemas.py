@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -133,19 +132,22 @@ class Advisory:
     """Releases with a known silent precision bug, and how to see that a project uses what is affected.
 
     Where `splits` is set, the meaning changes there and a range that holds releases of both sides is affected. `code` are
-    patterns that all occur in one Python file, `config` dotted keys with their values in a config of a `kind`.
+    patterns (`facts/python/usage.py`) that one Python file fits, `unless` those of a project that has mended it for itself;
+    `config` are dotted keys with their values in a config of a `kind`. `open` says that code which fits may still be right.
     """
 
     library: str
     versions: str
     splits: str
     feature: str
-    code: tuple[re.Pattern[str], ...]
+    code: tuple[str, ...]
+    unless: tuple[str, ...]
     kind: str
     config: Mapping[str, tuple[str, ...]]
     consequence: str
     fixed: str
     source: str
+    open: bool
 
 
 def read_advisory(table: Table) -> Advisory:
@@ -155,12 +157,14 @@ def read_advisory(table: Table) -> Advisory:
         versions=table.versions(),
         splits=table.string("splits") or "",
         feature=table.needed("feature"),
-        code=tuple(re.compile(pattern) for pattern in table.strings("code") or ()),
+        code=table.strings("code") or (),
+        unless=table.strings("unless") or (),
         kind=table.string("kind") or "",
         config=_choices(table.table("config")),
         consequence=table.needed("consequence"),
         fixed=table.string("fixed") or "",
         source=table.needed("source"),
+        open=table.flag("open") or False,
     )
     table.done()
     if bool(advisory.versions) is bool(advisory.splits) or not (advisory.code or advisory.config):

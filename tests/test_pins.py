@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dtypelint.facts.config.pins import pins
+from dtypelint.facts.python.usage import parsed
 from dtypelint.knowledge import Knowledge
 
 REQUIREMENTS = """\
@@ -98,3 +99,4 @@ def test_the_advisories_can_be_read() -> None:
     assert all(advisory.source.startswith("https://") for advisory in advisories)
     kinds = {config.name for config in Knowledge().configs}
     assert {advisory.kind for advisory in advisories} - {""} <= kinds
+    assert all(parsed(pattern) for advisory in advisories for pattern in (*advisory.code, *advisory.unless))

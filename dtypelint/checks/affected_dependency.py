@@ -23,7 +23,7 @@ def check(facts: Facts) -> Iterator[Hit]:
         yield Hit(
             affected.span,
             f"the project {said} {which} and uses {advisory.feature}: {advisory.consequence}; {cure} ({advisory.source})",
-            Confidence.HIGH if affected.certain else Confidence.LOW,
+            Confidence.HIGH if affected.certain and not advisory.open else Confidence.LOW,
             related=(affected.used,),
             severity=Severity.ERROR if affected.certain else Severity.WARNING,
         )

@@ -44,6 +44,7 @@ from dtypelint.facts.python.twins import Twins
 from dtypelint.facts.python.unmatched import Unmatches
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.python.unread_options import UnreadOptions
+from dtypelint.facts.python.usage import Usage
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.facts.texts import Texts
@@ -85,7 +86,8 @@ class Project:
         self._offers = Offers(self.names, self.tracer, self.reach.held)
         self._ranges = Targets(targets, {name: each.newest for name, each in knowledge.libraries.items()})
         loading = Loading(self.names, self._texts, self.module)
-        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading, self._trains)
+        usage = Usage(self.names, self.module, self.files_with)
+        self.tree = Tree(configs, self.files, knowledge, self._ranges, read, loading, self._trains, usage.first)
         self._modules: dict[str, Module | None] = {}
         self._found: dict[tuple[str, str], str] = {}
         self._searched = Texts(self.files, read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.nodes import Mapping, Scalar, Type, mappings
 from dtypelint.finding import Location, Related, Span
@@ -10,23 +12,24 @@ from dtypelint.schemas import Advisory
 
 
 class Features:
-    """Looks for them in the Python files and the configuration files of a project."""
+    """Looks for them in the configuration files of a project; `does` says where its code fits patterns, below a folder."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Documents, does: Callable[[tuple[str, ...], str], Location | None]) -> None:
         self._documents = documents
+        self._does = does
 
     def used(self, advisory: Advisory, folder: str) -> Related | None:
-        """The first place below a folder, if any."""
+        """The first place below a folder, if any; none where the project has mended it for itself."""
+        if advisory.unless and self._does(advisory.unless, "") is not None:
+            return None
         below = f"{folder}/" if folder else ""
         for path in self._documents.files if advisory.config else ():
             if path.startswith(below) and language(path) in (Language.YAML, Language.JSON):
                 if all(key.rpartition(".")[2] in self._documents.text(path) for key in advisory.config):
                     if (span := self._in_config(advisory, path)) is not None:
                         return Related(Location(path, span), f"{advisory.feature} is used here")
-        for path in self._documents.code if advisory.code else ():
-            if path.startswith(below) and (span := _in_code(advisory, self._documents.text(path))) is not None:
-                return Related(Location(path, span), f"{advisory.feature} is used here")
-        return None
+        place = self._does(advisory.code, folder) if advisory.code else None
+        return Related(place, f"{advisory.feature} is used here") if place is not None else None
 
     def _in_config(self, advisory: Advisory, path: str) -> Span | None:
         kind = self._documents.kind_of(path)
@@ -48,12 +51,3 @@ def _find(document: Mapping, key: tuple[str, ...], values: tuple[str, ...]) -> S
             if said.lower() in [value.lower() for value in values]:
                 return entry.span
     return None
-
-
-def _in_code(advisory: Advisory, text: str) -> Span | None:
-    matches = [pattern.search(text) for pattern in advisory.code]
-    first = matches[0]
-    if first is None or not all(matches):
-        return None
-    start = len(text[: first.start()].encode())
-    return Span(start, start + len(first[0].encode()))

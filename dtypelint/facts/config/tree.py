@@ -21,7 +21,7 @@ from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
-from dtypelint.finding import Span
+from dtypelint.finding import Location, Span
 from dtypelint.languages import Language, language
 from dtypelint.source import Unreadable
 
@@ -49,7 +49,7 @@ class Tree:
     """The configuration files of a project root.
 
     `code` are its Python files, `read` gives the text of either; `trains` says whether one of `code` fills the arguments of
-    a trainer.
+    a trainer, `does` where the code fits patterns (`python/usage.py`).
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Tree:
         read: Callable[[str], str | None],
         loads: Loads,
         trains: Callable[[str], bool],
+        does: Callable[[tuple[str, ...], str], Location | None],
     ) -> None:
         self._own = Own(Roles(knowledge.roles), loads)
         self._documents = Documents(files, code, knowledge.configs, read)
@@ -69,7 +70,7 @@ class Tree:
         self._reader = Reader(self._documents, targets, Roles(knowledge.roles), lambda: self.evident)
         self.variables = Environment(knowledge, targets, self._is_read)
         self.launches = Launches(self._documents)
-        self._features = Features(self._documents)
+        self._features = Features(self._documents, does)
         newest = {name: each.newest for name, each in knowledge.libraries.items()}
         self._advisories = Advisories(knowledge.advisories, newest, targets.given, self._features.used)
         self._commands = Commands(
