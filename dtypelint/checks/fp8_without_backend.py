@@ -16,7 +16,7 @@ def check(facts: Facts) -> Iterator[Hit]:
         broken = [each for each in request.answers if each.is_error or (request.backend and not each.reads_backend)]
         if broken:
             every = len(broken) == len(request.answers)
-            where = "" if every else " in every targeted release"
+            where = "" if every else " in some of the targeted releases"
             yield Hit(
                 request.span,
                 f"fp8 is not set up as it is written{where}: {_said(broken)}",
