@@ -39,7 +39,7 @@ EXTRA = frozenset(
             "method",
             "module",
         ),
-        *("policy", "policy_dict", "required", "settings", "switch", "unset", "words"),
+        *("policy", "policy_dict", "required", "settings", "switch", "takes", "unset", "words"),
     }
 )
 

@@ -21,6 +21,11 @@ class Reading:
     values: tuple[str, ...] = ()
     folds: bool = False
 
+    def takes(self, text: str) -> bool:
+        """Whether a value is one of them."""
+        known = [each.lower() for each in self.values] if self.folds else self.values
+        return not known or (text.lower() if self.folds else text) in known
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -71,7 +76,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Values that do not go together: dotted keys with the values of each, `-` for a missing key.
+    """Values that do not go together: dotted keys with the values of each, `-` for a missing key, `!a` for any but `a`.
 
     The finding stands at the key `at`, or at the first key of `when` where that is missing. `library` is the one whose
     `versions` decide.

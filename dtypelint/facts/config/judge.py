@@ -223,7 +223,7 @@ class Judge:
     def _applies(self, when: When) -> bool:
         for name, wanted in when.items():
             value = self._top(name) if "." not in name else value_of(self._document, *name.split("."))
-            if value is None or value.lower() not in [word.lower() for word in wanted]:
+            if value is None or not any(_says(value.lower(), word.lower()) for word in wanted):
                 return False
         return True
 
@@ -293,8 +293,7 @@ def unsaid(when: When) -> bool:
 def refusal(key: Key, text: str, affects: Callable[[str], bool]) -> Reading | None:
     """The targeted releases that do not take a value, if any."""
     for reading in key.readings:
-        known = [each.lower() for each in reading.values] if reading.folds else reading.values
-        if known and affects(reading.versions) and (text.lower() if reading.folds else text) not in known:
+        if affects(reading.versions) and not reading.takes(text):
             return reading
     return None
 
@@ -319,6 +318,10 @@ def value_of(document: Map, *names: str) -> str | None:
     if not isinstance(value, Scalar) or value.type is Type.UNKNOWN:
         return None
     return value.text if value.type is not Type.BOOL else "true" if value.on else "false"
+
+
+def _says(value: str, word: str) -> bool:
+    return value == word if word[:1] != "!" else value not in (MISSING, word[1:])
 
 
 def _entry(document: Map, path: tuple[str, ...]) -> Entry | None:

@@ -1,19 +1,24 @@
-"""Calls that decide about the precision of a whole run: `Accelerator(…)` and `TrainingArguments(…)`."""
+"""Calls that decide about the precision of a whole run: `Accelerator(…)`, its recipes, and `TrainingArguments(…)`."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dtypelint.facts.config.commands import FLAGS, overriding
 from dtypelint.facts.config.environment import Environment
+from dtypelint.facts.config.judge import taken
 from dtypelint.facts.config.launches import Launches
-from dtypelint.facts.configs import ConfigKey, Fp8Request
+from dtypelint.facts.config.nodes import Type
+from dtypelint.facts.configs import ConfigKey, Fate, Fp8Request
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related
 from dtypelint.knowledge import Call
+from dtypelint.schemas import Reading
 
 ACCELERATOR = "accelerate.Accelerator"
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "no": "float32"}
@@ -27,6 +32,7 @@ class Arguments:
         self.module = module
         self.names = names
         self.paths = {path for path, call in calls.items() if call.kind == "arguments"}
+        self.recipes = {path: call for path, call in calls.items() if call.kind == "fp8_recipe"}
 
     def overriding(self, launches: Launches) -> Iterator[ConfigKey]:
         """Arguments that win over the fp8 that a config, a launch or the environment asks for."""
@@ -39,6 +45,45 @@ class Arguments:
                 edit = Edit(Location(self.module.path, self.module.tree.span(keyword.value)), value)
                 span = self.module.tree.span(keyword)
                 yield overriding(str(keyword.arg), span, dtype, related, sure=sure, repair=(edit,))
+
+    def refused(self, targets: Targets) -> Iterator[ConfigKey]:
+        """Values of recipes that are not taken (`takes` in the tables)."""
+        if "RecipeKwargs" not in self.module.tree.text:
+            return
+        for node, _, scope in self.module.calls:
+            for path in self.names.paths(node.func, scope):
+                if path in self.recipes:
+                    yield from self._refused(node, self.recipes[path], targets)
+
+    def _refused(self, node: ast.Call, api: Call, targets: Targets) -> Iterator[ConfigKey]:
+        given = {keyword.arg: keyword for keyword in node.keywords}
+        rows: Iterable[Mapping[str, Any]] = api.extra.get("takes", ())
+        for row in rows:
+            keyword, beside = given.get(row["name"]), row.get("beside", "")
+            if keyword is None or not isinstance(keyword.value, ast.Constant) or keyword.value.value is None:
+                continue
+            if (beside and not _is_true(given.get(beside))) or not targets.affects(
+                api.library, row.get("versions", "")
+            ):
+                continue
+            reading = Reading(row.get("versions", ""), row["values"], row.get("folds", False))
+            said = str(keyword.value.value)
+            if reading.takes(said):
+                continue
+            span = self.module.tree.span(keyword.value)
+            yield ConfigKey(
+                path=str(keyword.arg),
+                span=self.module.tree.span(keyword),
+                value=said,
+                type=Type.STRING,
+                value_span=span,
+                fate=Fate.REFUSED_VALUE,
+                kind="call",
+                why=taken(reading),
+                says=f"beside `{beside}`" if beside else f"ValueError when the `{api.name}` is built",
+                versions=f"{api.library} {reading.versions}" if reading.versions else "",
+                is_fp8=True,
+            )
 
     def requests(self, environment: Environment) -> Iterator[Fp8Request]:
         """An `Accelerator(mixed_precision="fp8")` that is given no recipe; only there to be pinned."""
@@ -104,3 +149,7 @@ class Arguments:
             for node, _, scope in self.module.calls:
                 if path in self.names.paths(node.func, scope):
                     yield node, scope
+
+
+def _is_true(keyword: ast.keyword | None) -> bool:
+    return keyword is not None and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
