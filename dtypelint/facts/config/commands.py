@@ -99,8 +99,18 @@ class Commands:
             )
 
 
+LAUNCHED = "wins over the fp8 that this run is launched with"
+
+
 def overriding(
-    name: str, span: Span, dtype: str, asked: Related, *, sure: bool = True, repair: tuple[Edit, ...] = ()
+    name: str,
+    span: Span,
+    dtype: str,
+    asked: Related,
+    *,
+    why: str = LAUNCHED,
+    sure: bool = True,
+    repair: tuple[Edit, ...] = (),
 ) -> ConfigKey:
     """A setting that wins over the fp8 that was asked for elsewhere; `repair` takes it back."""
     return ConfigKey(
@@ -111,7 +121,7 @@ def overriding(
         value_span=span,
         fate=Fate.OVERRIDDEN,
         kind="run",
-        why="wins over the fp8 that this run is launched with",
+        why=why,
         says=f"it trains in {dtype}",
         is_fp8=True,
         sure=sure,

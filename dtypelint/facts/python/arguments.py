@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dtypelint.facts.config.commands import FLAGS, overriding
+from dtypelint.facts.config.commands import FLAGS, LAUNCHED, overriding
 from dtypelint.facts.config.environment import Environment
 from dtypelint.facts.config.judge import taken
 from dtypelint.facts.config.launches import Launches
@@ -15,6 +15,7 @@ from dtypelint.facts.configs import ConfigKey, Fate, Fp8Request
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.python.syntax import passed
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related
 from dtypelint.knowledge import Call
@@ -22,6 +23,7 @@ from dtypelint.schemas import Reading
 
 ACCELERATOR = "accelerate.Accelerator"
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "no": "float32"}
+BESIDE = "goes with a recipe for fp8: a ValueError, or under FSDP and DeepSpeed no fp8 and not a word"
 HANDLERS = ("kwargs_handlers", "deepspeed_plugin", "deepspeed_plugins", "fp8_recipe_handler")
 
 
@@ -35,16 +37,24 @@ class Arguments:
         self.recipes = {path: call for path, call in calls.items() if call.kind == "fp8_recipe"}
 
     def overriding(self, launches: Launches) -> Iterator[ConfigKey]:
-        """Arguments that win over the fp8 that a config, a launch or the environment asks for."""
-        found = [*self._flags(), *self._literals()]
+        """Arguments that win over the fp8 that a config, a launch, the environment or a recipe asks for."""
+        literals = [*self._literals()]
+        found = [*self._flags(), *((keyword, dtype) for keyword, dtype, _ in literals)]
         asked = [*self._environment(), *launches.of(self.module.path)] if found else []
         if asked:
-            related, sure = asked[0]
             for keyword, dtype in found:
-                value = "False" if keyword.arg in FLAGS else '"fp8"'
-                edit = Edit(Location(self.module.path, self.module.tree.span(keyword.value)), value)
-                span = self.module.tree.span(keyword)
-                yield overriding(str(keyword.arg), span, dtype, related, sure=sure, repair=(edit,))
+                yield self._overriding(keyword, dtype, *asked[0], LAUNCHED)
+            return
+        for keyword, dtype, recipe in literals:
+            if recipe is not None:
+                place = Related(self.module.at(recipe), "a recipe for fp8")
+                yield self._overriding(keyword, dtype, place, True, BESIDE)
+
+    def _overriding(self, keyword: ast.keyword, dtype: str, asked: Related, sure: bool, why: str) -> ConfigKey:
+        value = "False" if keyword.arg in FLAGS else '"fp8"'
+        edit = Edit(Location(self.module.path, self.module.tree.span(keyword.value)), value)
+        span = self.module.tree.span(keyword)
+        return overriding(str(keyword.arg), span, dtype, asked, why=why, sure=sure, repair=(edit,))
 
     def refused(self, targets: Targets) -> Iterator[ConfigKey]:
         """Values of recipes that are not taken (`takes` in the tables)."""
@@ -124,13 +134,23 @@ class Arguments:
                 return True
         return False
 
-    def _literals(self) -> Iterator[tuple[ast.keyword, str]]:
-        """A precision that is written out in `Accelerator(mixed_precision=…)`: it wins over the launcher."""
-        for node, _ in self._calls(ACCELERATOR):
+    def _literals(self) -> Iterator[tuple[ast.keyword, str, ast.Call | None]]:
+        """A precision that is written out in `Accelerator(mixed_precision=…)`, with the recipe for fp8 that is passed too."""
+        for node, scope in self._calls(ACCELERATOR):
             for keyword in node.keywords:
                 if keyword.arg == "mixed_precision" and isinstance(keyword.value, ast.Constant):
                     if keyword.value.value in DTYPES:
-                        yield keyword, DTYPES[keyword.value.value]
+                        yield keyword, DTYPES[keyword.value.value], self._recipe(node, scope)
+
+    def _recipe(self, node: ast.Call, scope: Scope) -> ast.Call | None:
+        """A recipe among the handlers of an `Accelerator`."""
+        handlers = passed(node, "kwargs_handlers")
+        for item in handlers.elts if isinstance(handlers, ast.List | ast.Tuple) else ():
+            bindings = self.names.bindings(item, scope) if isinstance(item, ast.Name) else ()
+            made = bindings[0].value if len(bindings) == 1 else item
+            if isinstance(made, ast.Call) and not self.recipes.keys().isdisjoint(self.names.paths(made.func, scope)):
+                return made
+        return None
 
     def _environment(self) -> Iterator[tuple[Related, bool]]:
         """`os.environ["ACCELERATE_MIXED_PRECISION"] = "fp8"` in the module itself."""
