@@ -16,7 +16,7 @@ from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.features import Features
 from dtypelint.facts.config.launches import PRECISION, Launches, Run
 from dtypelint.facts.config.own import Loads, Own
-from dtypelint.facts.config.pins import Advisories
+from dtypelint.facts.config.pins import Advisories, pins
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
 from dtypelint.facts.roles import Roles
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
 ACCELERATE = re.compile(r"\baccelerate\b|\btransformers\b")
-RECIPE = re.compile(r"\b(?:AO|TE|MSAMP|FP8)RecipeKwargs\(")
+RECIPE = " | ".join(f"accelerate.{name}RecipeKwargs()" for name in ("AO", "TE", "MSAMP", "FP8"))
+DISTRIBUTIONS = {"AO": "torchao", "TE": "transformer_engine", "MSAMP": "ms_amp"}
 IMPORTS = {
     "AO": re.compile(r"^\s*(?:import|from)\s+torchao\b", re.MULTILINE),
     "TE": re.compile(r"^\s*(?:import|from)\s+transformer_engine\b", re.MULTILINE),
@@ -66,6 +67,7 @@ class Tree:
         self._own = Own(Roles(knowledge.roles), loads)
         self._documents = Documents(files, code, knowledge.configs, read)
         self._read = read
+        self._does = does
         self._looked_up: dict[str, bool] = {}
         self._reader = Reader(self._documents, targets, Roles(knowledge.roles), lambda: self.evident)
         self.variables = Environment(knowledge, targets, self._is_read)
@@ -123,7 +125,7 @@ class Tree:
 
     @cached_property
     def _passes_recipe(self) -> bool:
-        return any(RECIPE.search(self._documents.text(path)) for path in self._documents.code)
+        return self._does((RECIPE,), "") is not None
 
     def environment(self, writes: tuple[Write, ...]) -> Written:
         """What becomes of the variables that a file writes."""
@@ -156,11 +158,15 @@ class Tree:
 
     @cached_property
     def evident(self) -> tuple[str, ...]:
-        """The fp8 backends that the code of the project imports."""
+        """The fp8 backends that the code of the project imports or its files require."""
         found = set()
         for path in self._documents.code:
             text = self._documents.text(path)
             found |= {name for name, pattern in IMPORTS.items() if name not in found and pattern.search(text)}
+        for path in self._documents.files:
+            if language(path) is Language.PINS:
+                text = self._documents.text(path)
+                found |= {name for name, library in DISTRIBUTIONS.items() if any(pins(path, text, library))}
         return tuple(sorted(found))
 
 

@@ -29,14 +29,21 @@ class Usage:
 
     def first(self, patterns: tuple[str, ...], folder: str = "") -> Location | None:
         """The place of the first pattern in a file below a folder that has a place for each of them."""
-        words = {word for pattern in patterns for word in _words(parsed(pattern))}
-        for path in self.holding(*sorted(words)):
+        for path in self._files(patterns):
             module = self.module(path) if not folder or path.startswith(f"{folder}/") else None
             if module is not None:
                 places = [self._place(parsed(pattern), module) for pattern in patterns]
                 if all(places):
                     return places[0]
         return None
+
+    def _files(self, patterns: tuple[str, ...]) -> list[str]:
+        """The files with the words of one alternative of each pattern."""
+        found = []
+        for pattern in patterns:
+            several = [self.holding(*sorted({*_words(each)})) for each in _alternatives(parsed(pattern))]
+            found.append({path for files in several for path in files})
+        return sorted(set.intersection(*found))
 
     def _place(self, pattern: ast.AST, module: Module) -> Location | None:
         if isinstance(pattern, ast.Assign):
@@ -85,6 +92,14 @@ def _is_one(path: str, wanted: str) -> bool:
     root, _, rest = wanted.partition(".")
     name = rest.rpartition(".")[2] or root
     return path.partition(".")[0] == (root if rest else "builtins") and path.rpartition(".")[2] == name
+
+
+def _alternatives(pattern: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(pattern, ast.BinOp):
+        yield from _alternatives(pattern.left)
+        yield from _alternatives(pattern.right)
+    else:
+        yield pattern
 
 
 def _words(pattern: ast.AST) -> Iterator[str]:
