@@ -106,7 +106,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One kind of document: it is one when it has all keys of one of `marks`."""
+    """One kind of document: it is one when it has all keys of one of `marks`.
+
+    `repeated` is what its loader says of a key that is written twice; where that is nothing, the last one wins.
+    """
 
     library: str
     name: str
@@ -114,6 +117,7 @@ class Config:
     sections: tuple[Section, ...]
     conflicts: tuple[Conflict, ...]
     requests: tuple[Request, ...]
+    repeated: str
 
     def section(self, path: tuple[str, ...]) -> Section | None:
         """The section at a path."""
@@ -186,6 +190,7 @@ def read_config(table: Table, library: str) -> Config:
         sections=tuple(_section(item) for item in table.tables("section")),
         conflicts=tuple(_conflict(item, library) for item in table.tables("conflict")),
         requests=tuple(_request(item) for item in table.tables("request")),
+        repeated=table.string("repeated") or "",
     )
     table.done()
     if not config.marks:

@@ -49,7 +49,12 @@ class Judge:
                 if deaf:
                     continue
             for entry in mapping.entries:
-                yield from self._key(path, mapping, section, entry)
+                last = mapping.get(entry.name)
+                if last is not entry and last is not None:
+                    unused.add(id(entry.value))
+                    yield from self._repeated(path, section, entry, last)
+                else:
+                    yield from self._key(path, mapping, section, entry)
         yield from self._conflicts()
 
     def answers(self) -> tuple[Answer, ...]:
@@ -106,6 +111,18 @@ class Judge:
             yield self._made(here, entry, Fate.UNREAD, unread)
             return
         yield from self._value(here, key, entry)
+
+    def _repeated(self, path: tuple[str, ...], section: Section, entry: Entry, last: Entry) -> Iterator[ConfigKey]:
+        """The first of two keys of one name, which only says the same by chance."""
+        same = (
+            isinstance(entry.value, Scalar) and isinstance(last.value, Scalar) and entry.value.text == last.value.text
+        )
+        if self._speaks(section, entry.name) and (self._config.repeated or not same):
+            fate = Fate.REFUSED_KEY if self._config.repeated else Fate.UNREAD
+            why = "is written twice" if self._config.repeated else "is written again below, and the last one wins"
+            again = Related(Location(self._path, last.span), f"`{entry.name}` is written again here")
+            here = (*path, entry.name)
+            yield self._made(here, entry, fate, why, says=self._config.repeated, related=(again,))
 
     def _is_read(self, key: Key) -> bool:
         if key.instead and not key.readings:
