@@ -10,7 +10,7 @@ from dtypelint.tables import Table
 
 UNKNOWN_KEYS = ("refused", "ignored", "open")
 GRADES = ("error", "note")
-EFFECTS = ("crash", "override")
+EFFECTS = ("crash", "override", "ignored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Advisory:
 
     Where `splits` is set, the meaning changes there and a range that holds releases of both sides is affected. `code` are
     patterns (`facts/python/usage.py`) that one Python file fits, `unless` those of a project that has mended it for itself;
-    `config` are dotted keys with their values in a config of a `kind`. `open` says that code which fits may still be right.
+    `config` are dotted keys with their values, as in a `Conflict`, in a config of a `kind`. `open` says that code which fits may still be right.
     """
 
     library: str

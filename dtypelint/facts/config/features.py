@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.nodes import Mapping, Scalar, Type, mappings
+from dtypelint.facts.config.judge import MISSING, says
+from dtypelint.facts.config.nodes import Mapping, mappings
 from dtypelint.finding import Location, Related, Span
 from dtypelint.languages import Language, language
 from dtypelint.schemas import Advisory
@@ -25,7 +26,8 @@ class Features:
         below = f"{folder}/" if folder else ""
         for path in self._documents.files if advisory.config else ():
             if path.startswith(below) and language(path) in (Language.YAML, Language.JSON):
-                if all(key.rpartition(".")[2] in self._documents.text(path) for key in advisory.config):
+                needed = [key for key, words in advisory.config.items() if MISSING not in words]
+                if all(key.rpartition(".")[2] in self._documents.text(path) for key in needed):
                     if (span := self._in_config(advisory, path)) is not None:
                         return Related(Location(path, span), f"{advisory.feature} is used here")
         place = self._does(advisory.code, folder) if advisory.code else None
@@ -36,18 +38,20 @@ class Features:
         document = self._documents.first(path)
         if document is None or kind is None or kind.name != advisory.kind:
             return None
-        spans = [_find(document, tuple(key.split(".")), values) for key, values in advisory.config.items()]
+        spans = [self._span(document, tuple(key.split(".")), wanted) for key, wanted in advisory.config.items()]
         return spans[0] if all(spans) else None
 
+    def _span(self, document: Mapping, key: tuple[str, ...], wanted: tuple[str, ...]) -> Span | None:
+        if key[0] == "*":
+            return _find(document, key[1:], wanted)
+        first = document.get(key[0])
+        return (first.span if first else document.span) if says(document, key, wanted) else None
 
-def _find(document: Mapping, key: tuple[str, ...], values: tuple[str, ...]) -> Span | None:
-    """The place at which a key has one of some values; `*` in front of it stands for any level."""
-    wanted = key[1:-1] if key[0] == "*" else key[:-1]
+
+def _find(document: Mapping, key: tuple[str, ...], wanted: tuple[str, ...]) -> Span | None:
+    """The place at which a key at any level has one of some values."""
     for path, mapping in mappings(document):
-        fits = path[len(path) - len(wanted) :] == wanted if key[0] == "*" else path == wanted
-        entry = mapping.get(key[-1]) if fits else None
-        if entry is not None and isinstance(entry.value, Scalar) and entry.value.type is not Type.UNKNOWN:
-            said = "true" if entry.value.on else entry.value.text
-            if said.lower() in [value.lower() for value in values]:
-                return entry.span
+        entry = mapping.get(key[-1]) if path[len(path) - len(key) + 1 :] == key[:-1] else None
+        if entry is not None and says(mapping, key[-1:], wanted):
+            return entry.span
     return None

@@ -16,6 +16,7 @@ from dtypelint.finding import Edit, Location, Related, Span
 from dtypelint.schemas import Config, Conflict, Key, Reading, Section, Unknown
 
 MISSING = "-"
+FATES = {"crash": Fate.CLASH, "override": Fate.OVERRIDDEN, "ignored": Fate.UNREAD}
 When = Mapping[str, tuple[str, ...]]
 
 
@@ -209,7 +210,7 @@ class Judge:
                 continue
             at = (conflict.at, *conflict.when)
             path, entry = next((p, e) for p in at if (e := _entry(self._document, tuple(p.split(".")))))
-            fate = Fate.CLASH if conflict.effect == "crash" else Fate.OVERRIDDEN
+            fate = FATES[conflict.effect]
             related = tuple(
                 Related(Location(self._path, other.span), f"`{name}` is set here")
                 for name in conflict.when
@@ -239,8 +240,11 @@ class Judge:
 
     def _applies(self, when: When) -> bool:
         for name, wanted in when.items():
-            value = self._top(name) if "." not in name else value_of(self._document, *name.split("."))
-            if value is None or not any(_says(value.lower(), word.lower()) for word in wanted):
+            if name in self._given:
+                fits = said(self._given[name], wanted)
+            else:
+                fits = says(self._document, tuple(name.split(".")), wanted)
+            if not fits:
                 return False
         return True
 
@@ -337,8 +341,20 @@ def value_of(document: Map, *names: str) -> str | None:
     return value.text if value.type is not Type.BOOL else "true" if value.on else "false"
 
 
-def _says(value: str, word: str) -> bool:
-    return value == word if word[:1] != "!" else value not in (MISSING, word[1:])
+def says(document: Map, path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether a leaf has one of some values: `-` stands for a missing key, `!a` for any value but `a`; `auto` is only itself."""
+    value = value_of(document, *path)
+    if value is None and "auto" in wanted:
+        entry = _entry(document, path)
+        return entry is not None and isinstance(entry.value, Scalar) and entry.value.text == "auto"
+    return value is not None and said(value, wanted)
+
+
+def said(value: str, wanted: tuple[str, ...]) -> bool:
+    """Whether a known value is one of some."""
+    words = [word.lower() for word in wanted]
+    barred = [word[1:] for word in words if word[:1] == "!"]
+    return value.lower() in words or (bool(barred) and value != MISSING and value.lower() not in barred)
 
 
 def _entry(document: Map, path: tuple[str, ...]) -> Entry | None:
