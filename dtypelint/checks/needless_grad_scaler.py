@@ -16,12 +16,12 @@ _BF16 = "bfloat16"
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("scaler"):
-        if sink.around.inference or sink.api.family == "cpu" or not _on(sink) or _gated(facts, sink):
+        if sink.around.inference or sink.api.family == "cpu" or not _on(sink):
             continue
         tests = [c for c in sink.around.conditions if c.granted & LOW_PRECISION == {_BF16}]
         if tests:
             yield _hit(sink, "in a branch for bfloat16", tests[-1].location, "asked here")
-        elif not sink.is_open and not any(_asks(c) for c in sink.around.conditions):
+        elif not sink.is_open and not any(_asks(c) for c in sink.around.conditions) and not _gated(facts, sink):
             yield from _ungated(facts, sink)
 
 

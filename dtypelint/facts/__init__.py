@@ -183,7 +183,7 @@ class Setting:
 class Condition:
     """A test that dominates a place: what it looks at, whether it holds there, and the dtypes that it asks for.
 
-    `granted` are those of its dtypes that are asked for and not ruled out: empty in the branch that a test denies.
+    A test of several parts is one condition for each of them that is known; of `a != b`, `holds` says whether they are the same.
     """
 
     text: str
@@ -191,7 +191,11 @@ class Condition:
     origins: tuple[Origin, ...]
     location: Location
     speaks: frozenset[str] = frozenset()
-    granted: frozenset[str] = frozenset()
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """The dtypes that are asked for and not ruled out."""
+        return self.speaks if self.holds else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +431,7 @@ class Facts:
     leaks: Family[Leak] = Family()
     unmatched: Family[Unmatched] = Family()
     plain_regions: Family[PlainRegion] = Family()
+    pins: Family[Sink] = Family()
 
     def __init__(
         self, path: str, imports: Callable[[], Imports] = Imports, **families: Callable[[], Iterable[object]]

@@ -113,15 +113,9 @@ def is_given(sink: Sink, setting: Setting) -> bool:
     """Whether a test on the way to a sink says that a setting is not None."""
     names = {setting.read, setting.text}
     for condition in sink.around.conditions:
-        parts = condition.text.split(" and " if condition.holds else " or ")
-        for part in parts:
-            left, _, right = part.strip().partition(" is ")
-            if condition.holds and (part.strip() in names or (left in names and right == "not None")):
-                return True
-            if not condition.holds and (
-                part.strip() in {f"not {name}" for name in names} or (left in names and right == "None")
-            ):
-                return True
+        left, _, right = condition.text.partition(" is ")
+        if condition.text in names if condition.holds else left in names and right in ("None", "not None"):
+            return True
     return False
 
 

@@ -31,6 +31,7 @@ from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.options import Options
 from dtypelint.facts.python.overwritten import Overwrites
+from dtypelint.facts.python.pins import Pins
 from dtypelint.facts.python.plain_regions import PlainRegions
 from dtypelint.facts.python.presets import Presets
 from dtypelint.facts.python.reach import Reach
@@ -138,6 +139,7 @@ class Project:
             leaks=Defaults(module, names, tracer).find,
             unmatched=Unmatches(module, names, by_path).find,
             plain_regions=PlainRegions(module, names, by_path).find,
+            pins=Pins(sinks).find,
             presets=Presets(module, names, by_path, self.mentioning).find,
         )
 

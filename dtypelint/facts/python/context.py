@@ -69,18 +69,11 @@ class Surroundings:
             outer = outer.parent
         tests += self._opened(stmt, scope, place)
         tests += next((inside for node, inside in calls(stmt) if node is place), ())
-        for test, holds in tests:
+        for test, holds in (part for each in tests for part in parts(*each)):
             traced = self.tracer.value(test, scope)
-            conditions.append(
-                Condition(
-                    self._text(test),
-                    holds,
-                    (*traced.origins, *traced.chosen_by),
-                    self.module.at(test),
-                    self.wording.speaks(test, scope),
-                    frozenset(d for part, sure in parts(test, holds) if sure for d in self.wording.speaks(part, scope)),
-                )
-            )
+            origins = (*traced.origins, *traced.chosen_by)
+            speaks = self.wording.speaks(test, scope)
+            conditions.append(Condition(self._text(test), holds, origins, self.module.at(test), speaks))
         conditions += self._entry(stmt, scope, place)
         no_grad |= any(self.gradients.stops(i.context_expr, scope) for i in items)
         owner = scope.owner
@@ -111,7 +104,7 @@ class Surroundings:
                 for key, value in zip(table.keys, table.values, strict=True):
                     if key is not None and any(node is place for node in ast.walk(value)):
                         speaks = self.wording.speaks(ast.Compare(key, [], [key]), scope)
-                        yield Condition(self._text(key), True, (), self.module.at(key), speaks, speaks)
+                        yield Condition(self._text(key), True, (), self.module.at(key), speaks)
 
     def _opened(self, stmt: ast.stmt, scope: Scope, place: ast.expr | None) -> tuple[tuple[ast.expr, bool], ...]:
         """The tests that made a called name mean a library's call: `region = autocast if half else nullcontext`."""

@@ -56,17 +56,7 @@ class Held:
                         found = self.readable.role(last(node), text.rpartition(".")[2])
                         if found is not None:
                             kind = f"read from `{text}`"
-                            yield Setting(
-                                last(node),
-                                found,
-                                Form.UNKNOWN,
-                                read,
-                                read,
-                                where.module.at(node),
-                                kind,
-                                4,
-                                resolved=False,
-                            )
+                            yield self.readable.seen(node, found, read, read, where.module.at(node), kind)
             for method in (s for s in base.module.functions() if s.parent is base):
                 yield from self._handed(method, base, me)
 
@@ -106,10 +96,7 @@ class Held:
                         read = f"{base}.{last(node)}"
                         kind = f"read by `{callee.name}`"
                         place = where.module.at(node)
-                        optional = isinstance(node, ast.Call)
-                        yield Setting(
-                            last(node), role, Form.UNKNOWN, read, read, place, kind, 4, optional, resolved=False
-                        )
+                        yield self.readable.seen(node, role, read, read, place, kind, isinstance(node, ast.Call))
 
     def _attribute_of_self(self, node: ast.expr, me: str) -> str:
         match node:

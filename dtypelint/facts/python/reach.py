@@ -185,8 +185,7 @@ class Reach:
                         kind = f"read from `{text}`"
                         shadowed = holder is not scope and scope.is_function and head in flow(scope).bindings
                         written = None if shadowed else read
-                        place = where.module.at(node)
-                        yield Setting(last(node), role, Form.UNKNOWN, written, read, place, kind, 4, resolved=False)
+                        yield self.readable.seen(node, role, read, written, where.module.at(node), kind)
 
     def _constants(self, scope: Scope) -> Iterator[Setting]:
         module: Module = scope.module

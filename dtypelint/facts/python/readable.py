@@ -111,6 +111,13 @@ class Readable:
             self.choices(binding.annotation, binding.scope),
         )
 
+    def seen(
+        self, node: ast.expr, role: Role, read: str, text: str | None, at: Location, kind: str, optional: bool = False
+    ) -> Setting:
+        """A field that is read from an object of unknown class."""
+        form = self.form(last(node), None)
+        return Setting(last(node), role, form, text, read, at, kind, 4, optional, resolved=False)
+
     def field(
         self, name: str, fields: list[Field], base: str, cls: Scope, hop: int, leaf: Leaf | None
     ) -> Iterator[Setting]:

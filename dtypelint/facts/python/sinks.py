@@ -113,7 +113,7 @@ class Sinks:
         if api is None:
             return
         self.fills.later(filled, node, stmt, scope)
-        yield self._made(api, node, stmt, scope, filled, via)
+        yield self.made(api, node, stmt, scope, filled, via)
 
     def _policy_dict(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> Iterator[Sink]:
         """A policy that is handed over as a dict."""
@@ -135,7 +135,7 @@ class Sinks:
             api = next((c for c in policies if row is not None and c.family == row["family"]), None)
             if api is not None:
                 filled = Filled({key: (each, True, True) for key, each in items.items()})
-                yield replace(self._made(api, node, stmt, scope, filled, "dict"), slot=None)
+                yield replace(self.made(api, node, stmt, scope, filled, "dict"), slot=None)
 
     def _forward(self, node: ast.Call, stmt: ast.stmt, scope: Scope) -> Iterator[Sink]:
         """Any call that passes one named precision setting under the name of another."""
@@ -145,16 +145,16 @@ class Sinks:
                 named, _ = self.wording.named(keyword.value, scope)
                 if named and named != keyword.arg and self._is_precision(named):
                     crossed[keyword.arg] = keyword.value
-        if crossed and not self._is_known(node, scope):
+        if crossed and not self.knows(node, scope):
             names = tuple(k.arg for k in node.keywords if k.arg)
             roles = {name: self.tracer.roles.role(name) or Role.GENERAL for name in crossed}
             api = Call("", "forward", last_name(node.func), "any", (), names, (), roles, False, {})
             filled = Filled(
                 {k.arg: (k.value, True, True) for k in node.keywords if k.arg and self._is_precision(k.arg)}
             )
-            yield self._made(api, node, stmt, scope, filled, "call")
+            yield self.made(api, node, stmt, scope, filled, "call")
 
-    def _is_known(self, node: ast.Call, scope: Scope) -> bool:
+    def knows(self, node: ast.Call, scope: Scope) -> bool:
         """Whether a call is a sink of its own."""
         calls = map(self.tracer.calls.get, self.names.paths(node.func, scope))
         return any(call is not None and call.kind in WANTED for call in calls)
@@ -163,7 +163,7 @@ class Sinks:
         """Whether a name is that of a flag for one dtype, or of a dtype for one part of a policy."""
         return bool(self.tracer.roles.flag(name)) or self.tracer.roles.role(name) in POLICY_ROLES
 
-    def _made(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope, filled: Filled, via: str) -> Sink:
+    def made(self, api: Call, node: ast.Call, stmt: ast.stmt, scope: Scope, filled: Filled, via: str) -> Sink:
         arguments: list[Argument] = []
         fed: list[Leaf] = []
         for field_name, (value, written, keyword) in filled.values.items():
