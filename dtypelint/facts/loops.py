@@ -9,14 +9,20 @@ from dtypelint.facts.steps import Branch, Event
 from dtypelint.finding import Edit, Fix, Location, Safety, Span
 
 _PRECISION = re.compile(
-    r"amp\b|amp_|half|fp16|bf16|fp32|float16|bfloat16|float32|precision|dtype|autocast|scal|mixed|apex|deepspeed|xla|accelerat",
-    re.IGNORECASE,
+    r"amp\b|amp_|half|fp16|bf16|fp32|float16|bfloat16|float32|precision|dtype|autocast|scal|mixed", re.IGNORECASE
 )
+# libraries that take over a part of the step together with the precision
+_OWNERS = re.compile(r"apex|deepspeed|xla|accelerat", re.IGNORECASE)
+
+
+def is_precision(branch: Branch) -> bool:
+    """Whether a test may pick a precision or the scaler, and no library that does the rest of the step too."""
+    return bool(_PRECISION.search(branch.text)) and not _OWNERS.search(branch.text)
 
 
 def chosen(event: Event, other: Event) -> tuple[Branch, ...]:
-    """The tests on the way to an event, and not to another, that may pick a precision or the scaler."""
-    return tuple(b for b in event.path if b not in other.path and _PRECISION.search(b.text))
+    """The tests on the way to an event, and not to another, that may pick a precision, the scaler or a library."""
+    return tuple(b for b in event.path if b not in other.path and (_PRECISION.search(b.text) or _OWNERS.search(b.text)))
 
 
 def shares(event: Event, other: Event) -> bool:
