@@ -24,6 +24,7 @@ class Action(StrEnum):
     SCALER = "scaler"
     SHARD = "shard"
     OPTIMIZER = "optimizer"
+    SAVE = "save"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Event:
     object is meant in one trace (`self.scaler`; empty where it cannot be told). `made` is the call that built the subject;
     `known` says that the subject is what the action needs by more than its name. `scaled_by` names the scaler of a scaled
     backward, `owner` the object that runs it (`accelerator.backward(loss)`). What a called function does is placed at the
-    call, and `inner` says where it is done. `family` is that of the api that is called; `private` says that nothing outside of the
+    call, and `inner` says where it is done. `family` is that of the api that is called, or says what is saved (`optimizer`, `scaler`); `private` says that nothing outside of the
     file can reach the subject. `lead` is the text between a statement put before the event's and that one, `end` the
     offset behind its last line with the comment (None for a compound one), `alone` that nothing else is in its block.
     """

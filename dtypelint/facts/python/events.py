@@ -10,7 +10,7 @@ from dataclasses import replace
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.holders import Holders
 from dtypelint.facts.python.lines import alone, end, lead
-from dtypelint.facts.python.module import Module, calls
+from dtypelint.facts.python.module import Module, calls, expressions
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.objects import Frame, Objects
 from dtypelint.facts.python.scope import Bound, Function, Scope
@@ -126,6 +126,9 @@ class Events:
         if func.attr == "backward":
             yield self._backward(node, func.value, stmt, frame)
             return
+        if func.attr == "state_dict":
+            yield from self._saved(node, func.value, stmt, frame)
+            return
         action = self._action(node, func, frame)
         if action is not None:
             first = node.args[0] if node.args and action in (Action.UNSCALE, Action.SCALED_STEP) else None
@@ -151,6 +154,14 @@ class Events:
                 measures = _is_measure(node) or self.what.owned(func.value, frame)
                 return None if measures else Action.CLIP
         return None
+
+    def _saved(self, node: ast.Call, base: ast.expr, stmt: ast.stmt, frame: Frame) -> Iterator[Event]:
+        """The state of a scaler that is asked for, and that of an optimizer where it is put under a key."""
+        subject = self.objects.key(base, frame)
+        if self.what.is_scaler(base, frame):
+            yield self._event(Action.SAVE, node, stmt, frame, subject, "", family="scaler")
+        elif self.what.is_optimizer(base, frame) and _is_entry(node, stmt):
+            yield self._event(Action.SAVE, node, stmt, frame, subject, "", family="optimizer")
 
     def _backward(self, node: ast.Call, base: ast.expr, stmt: ast.stmt, frame: Frame) -> Event:
         owner = ""
@@ -314,6 +325,13 @@ def _choices(node: ast.expr) -> list[ast.expr]:
         case ast.BoolOp(values=values):
             return [c for v in values for c in _choices(v)]
     return [node]
+
+
+def _is_entry(node: ast.expr, stmt: ast.stmt) -> bool:
+    """Whether a value is put under a key: into a dict that is written out, or by an assignment."""
+    if isinstance(stmt, ast.Assign) and stmt.value is node:
+        return any(isinstance(target, ast.Subscript) for target in stmt.targets)
+    return any(isinstance(each, ast.Dict) and node in each.values for each in expressions(stmt))
 
 
 def _is_measure(node: ast.Call) -> bool:
