@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol
@@ -45,11 +45,12 @@ class Loads(Protocol):
 
 
 class Own:
-    """Judges the documents of unknown kind of one project."""
+    """Judges the documents of unknown kind of one project; `quoted` gives the words that its other documents refer to."""
 
-    def __init__(self, roles: Roles, loads: Loads) -> None:
+    def __init__(self, roles: Roles, loads: Loads, quoted: Callable[[], frozenset[str]]) -> None:
         self._roles = roles
         self._loads = loads
+        self._quoted = quoted
 
     def is_loaded(self, path: str) -> bool:
         """Whether some code loads a file of this name."""
@@ -64,7 +65,7 @@ class Own:
         if readers is None:
             return
         for where, entry in candidates:
-            if entry.name not in readers.words:
+            if entry.name not in readers.words and entry.name not in self._quoted():
                 yield self._key(where, entry, document, readers)
 
     def _is_one(self, entry: Entry) -> bool:

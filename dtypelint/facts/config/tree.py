@@ -15,7 +15,7 @@ from dtypelint.facts.config.documents import Documents
 from dtypelint.facts.config.environment import Environment, Write, reads
 from dtypelint.facts.config.features import Features
 from dtypelint.facts.config.launches import PRECISION, Launches, Run
-from dtypelint.facts.config.own import Loads, Own
+from dtypelint.facts.config.own import WORD, Loads, Own
 from dtypelint.facts.config.pins import Advisories, pins
 from dtypelint.facts.config.reader import Reader
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Variable
@@ -28,6 +28,7 @@ from dtypelint.source import Unreadable
 if TYPE_CHECKING:
     from dtypelint.knowledge import Knowledge
 
+QUOTED = re.compile(r"\$\{[^}\n]*\}")
 ACCELERATE = re.compile(r"\baccelerate\b|\btransformers\b")
 RECIPE = " | ".join(f"accelerate.{name}RecipeKwargs()" for name in ("AO", "TE", "MSAMP", "FP8"))
 DISTRIBUTIONS = {"AO": "torchao", "TE": "transformer_engine", "MSAMP": "ms_amp"}
@@ -64,7 +65,7 @@ class Tree:
         trains: Callable[[str], bool],
         does: Callable[[tuple[str, ...], str], Location | None],
     ) -> None:
-        self._own = Own(Roles(knowledge.roles), loads)
+        self._own = Own(Roles(knowledge.roles), loads, lambda: self._quoted)
         self._documents = Documents(files, code, knowledge.configs, read)
         self._read = read
         self._does = does
@@ -141,6 +142,12 @@ class Tree:
         text = self._documents.text
         told = any("mixed_precision" in text(path) for path in self._documents.files)
         return told or any(PRECISION in text(path) for path in self._documents.code)
+
+    @cached_property
+    def _quoted(self) -> frozenset[str]:
+        """The words of every `${…}` in the configuration files."""
+        texts = (self._documents.text(path) for path in self._documents.files)
+        return frozenset(word for text in texts for each in QUOTED.findall(text) for word in WORD.findall(each))
 
     @cached_property
     def _uses_accelerate(self) -> bool:

@@ -9,14 +9,16 @@ from functools import cached_property
 
 from dtypelint.facts.config.own import WORD, Known, Readers
 from dtypelint.facts.python.module import Module
-from dtypelint.facts.python.names import Field, Names
-from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.python.names import External, Field, Names
+from dtypelint.facts.python.scope import Bound, Function, Scope
 from dtypelint.facts.python.syntax import last_name
 
-LOADS = re.compile(
-    r"\b(?:safe_load|OmegaConf\.load|yaml\.load|json\.loads?|YAML\(|hydra\.main)\b|\bload_yaml|read_yaml"
-)
+LOADS = re.compile(r"\b(?:safe_load|OmegaConf\.load|yaml\.load|json\.loads?|YAML\(|hydra)\b|\bload_yaml|read_yaml")
+LOADERS = ("safe_load", "load", "loads", "load_yaml", "read_yaml")
 FILE = re.compile(r"""["'](?:[\w./-]*/)?([\w.-]+\.(?:ya?ml|json))["']""")
+HYDRA = re.compile(r"""\bconfig_name\s*=\s*["']([\w./-]+?)(?:\.yaml)?["']""")
+# what only shows a config that it gets, or copies it
+HEARERS = ("builtins.", "logging.", "copy.", "pprint.", "omegaconf.", "json.", "yaml.")
 # what takes keys by whatever name they have
 OPEN_CALLS = frozenset(
     {
@@ -86,7 +88,10 @@ class Loading:
         found: dict[str, list[str]] = {}
         for path, text in self.texts():
             if LOADS.search(text):
-                for name in {match[1] for match in FILE.finditer(text)}:
+                named = {match[1] for match in FILE.finditer(text)}
+                if "hydra" in text:
+                    named |= {f"{match[1].rpartition('/')[2]}.yaml" for match in HYDRA.finditer(text)}
+                for name in named:
                     found.setdefault(name, []).append(path)
         return found
 
@@ -99,7 +104,7 @@ class Loading:
         """The fields that a module fills from what it loads; None where it may read any key."""
         fields: list[Field] = []
         for node, _, scope in module.calls:
-            taken = self._takes(node, scope)
+            taken = self._takes(node, scope) if not self._hands_on(node, scope) else None
             if taken is None:
                 return None
             fields += taken
@@ -121,6 +126,25 @@ class Loading:
         if not drops and not all(_is_filtered(spread) or _is_passed_on(spread, scope) for spread in spreads):
             return None
         return list(_fields(self.names, classes))
+
+    def _hands_on(self, node: ast.Call, scope: Scope) -> bool:
+        """Whether a call gives the whole config to something outside of the project, which may read any key."""
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not any(isinstance(each, ast.Name) and self._is_loaded(each, scope) for each in given):
+            return False
+        symbols = self.names.callees(node.func, scope)
+        return any(isinstance(symbol, External) and not symbol.path.startswith(HEARERS) for symbol in symbols)
+
+    def _is_loaded(self, node: ast.Name, scope: Scope) -> bool:
+        """Whether a name is what a loader returned, or what Hydra gives to the function that it starts."""
+        for binding in self.names.bindings(node, scope):
+            if isinstance(binding.value, ast.Call) and last_name(binding.value.func) in LOADERS:
+                return True
+            home = binding.scope.node
+            if binding.kind is Bound.PARAMETER and isinstance(home, Function):
+                if any("hydra" in ast.unparse(each) for each in home.decorator_list):
+                    return True
+        return False
 
     def _classes(self, node: ast.expr, scope: Scope) -> list[Scope]:
         return [symbol for symbol in self.names.symbols(node, scope) if isinstance(symbol, Scope) and symbol.is_class]
