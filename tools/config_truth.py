@@ -1,6 +1,6 @@
-"""What accelerate really does with the files of `tests/config_truth/cases`: `python tools/config_truth.py ENVIRONMENTS`.
+"""What accelerate really does with the files of `tests/config_truth/cases`: `python tools/config_truth.py ENVIRONMENTS [CASE ...]`.
 
-ENVIRONMENTS is a folder of virtual environments, one a release (`1.15.0/bin/python`), each with torch, torchao and that
+Without cases, all are measured and the table is written anew. ENVIRONMENTS is a folder of virtual environments, one a release (`1.15.0/bin/python`), each with torch, torchao and that
 accelerate. Every case is launched as `accelerate launch --config_file` does it, up to the environment of the workers; then an
 `Accelerator()` is built in that environment on the CPU and a small model prepared. The result is written to
 `tests/config_truth/table.json`, which `tests/test_config_truth.py` compares with the findings; no test runs this script.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,15 +31,18 @@ PREFIX = "ACCELERATE_FP8_"
 
 
 def main() -> None:
-    """Measure every case in every environment and write the table."""
+    """Measure the cases in every environment and write the table."""
     environments = sorted(Path(sys.argv[1]).glob("*/bin/python"), key=lambda path: release(path))
-    table: dict[str, dict[str, Any]] = {}
-    for case in sorted((FOLDER / "cases").iterdir()):
+    cases = [FOLDER / "cases" / name for name in sys.argv[2:]]
+    path = FOLDER / "table.json"
+    table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if cases else {}
+    for case in cases or sorted((FOLDER / "cases").iterdir()):
+        table[case.name] = {}
         for python in environments:
             result = measure(python, case)
-            table.setdefault(case.name, {})[python.parent.parent.name.removeprefix("v")] = result
+            table[case.name][python.parent.parent.name.removeprefix("v")] = result
             print(case.name, python.parent.parent.name, json.dumps(result))
-    (FOLDER / "table.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(dict(sorted(table.items())), indent=1) + "\n", encoding="utf-8")
 
 
 def release(python: Path) -> tuple[int, ...]:
@@ -130,6 +134,9 @@ def keys_of(case: str) -> dict[str, list[str]]:
     for key in loaded.get("fsdp_config") or {}:
         if any(word in key for word in ("fp8", "precision", "dtype")):
             found[f"fsdp_config.{key}"] = [f"FSDP_{key.removeprefix('fsdp_').upper()}"]
+    lines = re.findall(r"^(\w+): (.+)", text, re.MULTILINE)
+    # the last of two keys wins
+    found |= {name: [] for name, value in lines if dict(lines)[name] != value}
     if loaded.get("fp16") and loaded.get("mixed_precision"):
         found["fp16"] = []
     return found

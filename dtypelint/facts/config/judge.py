@@ -49,11 +49,11 @@ class Judge:
                     continue
                 if deaf:
                     continue
+            last = {entry.name: entry for entry in mapping.entries}
             for entry in mapping.entries:
-                last = mapping.get(entry.name)
-                if last is not entry and last is not None:
+                if last[entry.name] is not entry:
                     unused.add(id(entry.value))
-                    yield from self._repeated(path, section, entry, last)
+                    yield from self._repeated(path, section, entry, last[entry.name])
                 else:
                     yield from self._key(path, mapping, section, entry)
         yield from self._conflicts()
@@ -225,7 +225,7 @@ class Judge:
                 says=conflict.says,
                 versions=versions,
                 related=related,
-                is_fp8=True,
+                is_fp8=fate is not Fate.UNREAD,
             )
             yield replace(made, repair=self._switched_off(conflict, path)) if fate is Fate.OVERRIDDEN else made
 
