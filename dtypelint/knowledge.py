@@ -25,6 +25,7 @@ HEADING = re.compile(r"# `([a-z0-9]+(?:-[a-z0-9]+)*)` \(`(DTL\d{3})`\)\s*")
 EXTRA = frozenset(
     {
         *(
+            "asks",
             "behaves",
             "choices",
             "default_dtype",

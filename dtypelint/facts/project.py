@@ -145,7 +145,7 @@ class Project:
 
     def _said(self, module: Module) -> Written:
         """What the module says to the libraries of a run, held against the rest of the project."""
-        found = self.tree.environment(tuple(Writes(module, self.names).find()))
+        found = self.tree.environment(tuple(Writes(module, self.names, self.knowledge.by_path, self._ranges).find()))
         arguments = Arguments(module, self.names, self.knowledge.by_path)
         found["keys"] += (*arguments.overriding(self.tree.launches), *arguments.refused(self._ranges))
         found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dtypelint.facts.config.environment import Write
 from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import Module, expressions, statements
 from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.scope import Scope
+from dtypelint.facts.targets import Targets
 from dtypelint.finding import Related, Span
+from dtypelint.knowledge import Call
 
 ENVIRON = External("os.environ")
-READERS = {"Accelerator": "accelerate.Accelerator"}
 SETTERS = ("setdefault", "__setitem__")
 
 
 class Writes:
-    """Finds them."""
+    """Finds them; `calls` are the constructors of the tables, of which some look variables up (`asks`)."""
 
-    def __init__(self, module: Module, names: Names) -> None:
+    def __init__(self, module: Module, names: Names, calls: Mapping[str, Call], targets: Targets) -> None:
         self.module = module
         self.names = names
+        self.calls = calls
+        self.targets = targets
 
     def find(self) -> Iterator[Write]:
         """Every variable that is written under a name that stands in the text."""
@@ -84,8 +88,20 @@ class Writes:
             if here.loops or there.loops or here.guards[: len(there.guards)] != there.guards:
                 continue
             for node in expressions(other):
-                if isinstance(node, ast.Call):
-                    for reader, path in READERS.items():
-                        if path in self.names.paths(node.func, scope):
-                            return Related(self.module.at(node), f"`{reader}` has read the environment here")
+                reader = self._reader(node, scope, name) if isinstance(node, ast.Call) else None
+                if reader is not None:
+                    return Related(self.module.at(node), f"`{reader.name}` has read the environment here")
+        return None
+
+    def _reader(self, node: ast.Call, scope: Scope, name: str) -> Call | None:
+        """The constructor that a call is of, where it looks a variable up."""
+        paths = self.names.paths(node.func, scope)
+        classes = self.names.class_symbols(node.func, scope)
+        for path in (*paths, *(base for each in classes for base in self.names.bases(each))):
+            api = self.calls.get(path)
+            rows: Iterable[Mapping[str, Any]] = api.extra.get("asks", ()) if api is not None else ()
+            for row in rows:
+                assert api is not None
+                if name.startswith(row["variables"]) and self.targets.affects(api.library, row.get("versions", "")):
+                    return api
         return None
