@@ -31,6 +31,7 @@ EXTRA = frozenset(
             "default_dtype",
             "device",
             "does",
+            "drops",
             "excludes",
             "filter",
             "flags",

@@ -146,14 +146,21 @@ class Project:
     def _said(self, module: Module) -> Written:
         """What the module says to the libraries of a run, held against the rest of the project."""
         found = self.tree.environment(tuple(Writes(module, self.names, self.knowledge.by_path, self._ranges).find()))
-        arguments = Arguments(module, self.names, self.knowledge.by_path)
-        found["keys"] += (*arguments.overriding(self.tree.launches), *arguments.refused(self._ranges))
+        arguments = self._arguments(module)
+        found["keys"] += (
+            *arguments.overriding(self.tree.launches),
+            *arguments.refused(self._ranges),
+            *arguments.dropped(),
+        )
         found["requests"] += self.tree.open(tuple(arguments.requests(self.tree.variables)))
         return found
 
     def _trains(self, path: str) -> bool:
         module = self.module(path)
-        return module is not None and Arguments(module, self.names, self.knowledge.by_path).are_filled
+        return module is not None and self._arguments(module).are_filled
+
+    def _arguments(self, module: Module) -> Arguments:
+        return Arguments(module, self.names, self.knowledge.by_path, self.tracer.roles)
 
     def load(self, path: str) -> Module:
         """The module of a file; `Unreadable` when it cannot be parsed."""

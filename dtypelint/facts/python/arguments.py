@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dtypelint.facts import Role
 from dtypelint.facts.config.commands import FLAGS, LAUNCHED, overriding
 from dtypelint.facts.config.environment import Environment
 from dtypelint.facts.config.judge import taken
@@ -16,6 +17,7 @@ from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
 from dtypelint.facts.python.scope import Scope
 from dtypelint.facts.python.syntax import passed
+from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related
 from dtypelint.knowledge import Call
@@ -30,10 +32,12 @@ HANDLERS = ("kwargs_handlers", "deepspeed_plugin", "deepspeed_plugins", "fp8_rec
 class Arguments:
     """Reads those of one module."""
 
-    def __init__(self, module: Module, names: Names, calls: Mapping[str, Call]) -> None:
+    def __init__(self, module: Module, names: Names, calls: Mapping[str, Call], roles: Roles) -> None:
         self.module = module
         self.names = names
+        self.roles = roles
         self.paths = {path for path, call in calls.items() if call.kind == "arguments"}
+        self.drops = {name for call in calls.values() for name in call.extra.get("drops", ())}
         self.recipes = {path: call for path, call in calls.items() if call.kind == "fp8_recipe"}
 
     def overriding(self, launches: Launches) -> Iterator[ConfigKey]:
@@ -94,6 +98,34 @@ class Arguments:
                 versions=f"{api.library} {reading.versions}" if reading.versions else "",
                 is_fp8=True,
             )
+
+    def dropped(self) -> Iterator[ConfigKey]:
+        """Precision keys in a dict of options whose keys are looked up one by one (`drops` in the tables)."""
+        if not any(name in self.module.tree.text for name in self.drops):
+            return
+        for node, _, scope in self.module.calls:
+            for keyword in node.keywords:
+                if keyword.arg in self.drops and isinstance(keyword.value, ast.Dict) and self._is_one(node.func, scope):
+                    for key in keyword.value.keys:
+                        if isinstance(key, ast.Constant) and self._speaks(str(key.value)):
+                            yield self._dropped(f"{keyword.arg}.{key.value!s}", key)
+
+    def _speaks(self, name: str) -> bool:
+        return self.roles.role(name) not in (None, Role.OTHER)
+
+    def _dropped(self, path: str, key: ast.Constant) -> ConfigKey:
+        span = self.module.tree.span(key)
+        return ConfigKey(
+            path=path,
+            span=span,
+            value="",
+            type=Type.UNKNOWN,
+            value_span=span,
+            fate=Fate.UNREAD,
+            kind="arguments",
+            why="is read by nothing",
+            is_fp8=self.roles.role(str(key.value)) is Role.FP8,
+        )
 
     def requests(self, environment: Environment) -> Iterator[Fp8Request]:
         """An `Accelerator(mixed_precision="fp8")` that is given no recipe; only there to be pinned."""
