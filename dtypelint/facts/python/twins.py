@@ -56,10 +56,13 @@ class Twins:
                     if api is not None:
                         twin = _Twin(node, stmt, api.extra["policy"], api.parameters)
                         found[f"{api.kind} {api.family}"].append(twin)
-                    elif not any(path.startswith("builtins.") for path in self.names.paths(node.func, function)):
-                        # what a `dict(…)` is for stands elsewhere
+                    elif not (self._is_builtin(node.func, function) or _is_asked(node.func)):
                         found[ast.unparse(node.func)].append(_Twin(node, stmt))
         return found
+
+    def _is_builtin(self, func: ast.expr, scope: Scope) -> bool:
+        """Whether a builtin is called: what a `dict(…)` is for stands elsewhere."""
+        return any(path.startswith("builtins.") for path in self.names.paths(func, scope))
 
     def _shards(self, call: ast.Call, scope: Scope) -> Call | None:
         """The wrapper that a call, or a partial of it, applies."""
@@ -148,6 +151,11 @@ class Twins:
                 if not bound or any(b.kind is Bound.UNBOUND for b in bound) or set(bound) != set(own[node.id]):
                     return False
         return True
+
+
+def _is_asked(func: ast.expr) -> bool:
+    """Whether a class is asked of an object, `weight.__class__` or `type(weight)`: it is another one on another path."""
+    return isinstance(func, ast.Call) or (isinstance(func, ast.Attribute) and func.attr == "__class__")
 
 
 def _given(twin: _Twin, name: str) -> ast.expr | None:
