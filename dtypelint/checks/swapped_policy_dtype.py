@@ -22,8 +22,19 @@ def check(facts: Facts) -> Iterator[Hit]:
                 right = [s for s in sink.settings(role) if s.hop <= 4] if _wrong(argument, role) else []
             else:
                 right = [s for s in sink.reach if s.name == name and s.hop <= 4]
-            if right and not _is_island(sink) and not any(s.used for s in right) and not _overlaps(argument, right):
+            arrives = any(s.used and not _is_misfed(sink, s) for s in right)
+            if right and not _is_island(sink) and not arrives and not _overlaps(argument, right):
                 yield _hit(sink, name, argument, right)
+
+
+def _is_misfed(sink: Sink, setting: Setting) -> bool:
+    """Whether the only arguments that take a setting are those of other roles: two settings in each other's place."""
+    takers = [a for a in sink.arguments if any(o.text == setting.read for o in (*a.value.origins, *a.value.chosen_by))]
+    if sink.api.kind == "policy":
+        return bool(takers) and all(
+            a.name in sink.api.roles and _wrong(a, Role(sink.api.roles[a.name])) for a in takers
+        )
+    return bool(takers) and all(a.named == setting.name != a.name for a in takers)
 
 
 def _wrong(argument: Argument, role: Role) -> bool:
@@ -53,9 +64,10 @@ def _hit(sink: Sink, name: str, argument: Argument, right: list[Setting]) -> Hit
         sink, best, right, "pass `{}`", lambda text: replace_value(sink, argument, text), flag=flags
     )
     fed = argument.value.origins[0].text
+    where = "passed elsewhere" if best.used else "unused"
     return Hit(
         argument.span,
-        f"`{name}` is fed from `{fed}` although `{best.read}` is in reach and unused: the setting does not arrive",
+        f"`{name}` is fed from `{fed}` although `{best.read}` is in reach and {where}: the setting does not arrive",
         Confidence.HIGH,
         (declared(best),),
         fix,
