@@ -118,7 +118,9 @@ class Casts:
         """Where the result of a cast can be kept."""
         if isinstance(receiver, ast.Subscript) and thing.sort in (Sort.TENSOR, Sort.STATE):
             base = self.kinds.of(receiver.value, stmt, scope)
-            return Target.SUBSCRIPT if base is None or base.sort is Sort.MAP else Target.OTHER
+            # what a call returns may be made for this line alone, as `model.state_dict()` is
+            made = any(isinstance(node, ast.Call) for node in ast.walk(receiver.value))
+            return Target.SUBSCRIPT if not made and (base is None or base.sort is Sort.MAP) else Target.OTHER
         bindings = self.names.bindings(receiver, scope) if isinstance(receiver, ast.Name) else ()
         looped = bool(bindings) and all(b.kind is Bound.LOOP for b in bindings)
         if thing.sort in (Sort.PARAMETER, Sort.BUFFER) or (thing.sort is Sort.STATE and looped):
