@@ -32,6 +32,9 @@ class Mutations:
                 target = stmt.targets[0]
                 if not isinstance(target, ast.Attribute):
                     continue
+                if any(each.handlers and stmt in each.body for each in flow(scope).context[stmt].tries):
+                    # the error is expected
+                    continue
                 built = self._built(target.value, scope)
                 if built is not None and target.attr in (*built[0].parameters, *built[0].keyword_only):
                     yield self._mutation(stmt, target, *built, scope)

@@ -20,7 +20,7 @@ from dtypelint.facts.python.names import External, Names
 from dtypelint.facts.python.offers import Offers
 from dtypelint.facts.python.reach import Reach
 from dtypelint.facts.python.scope import Bound, Scope
-from dtypelint.facts.python.syntax import last_name, passed
+from dtypelint.facts.python.syntax import last_name, passed, plain
 from dtypelint.facts.python.trace import Leaf, Tracer
 from dtypelint.facts.python.uses import Uses
 from dtypelint.facts.python.wording import Wording
@@ -260,8 +260,8 @@ class Sinks:
                     found = self.api(binding.value.func, binding.scope)
                     if found is not None:
                         return found
-                if binding.annotation is not None:
-                    found = self.api(binding.annotation, binding.scope)
+                if (annotation := plain(binding.annotation)) is not None:
+                    found = self.api(annotation, binding.scope)
                     if found is not None:
                         return found
         return None

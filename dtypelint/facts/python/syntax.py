@@ -35,6 +35,18 @@ def unquoted(node: ast.Constant) -> ast.expr | None:
     return inner
 
 
+def plain(annotation: ast.expr | None) -> ast.expr | None:
+    """An annotation without its quotes and without the None that it allows."""
+    match annotation:
+        case ast.Constant(value=str()):
+            return plain(unquoted(annotation))
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right) if is_none(left) or is_none(right):
+            return plain(left if is_none(right) else right)
+        case ast.Subscript(value=base, slice=inner) if last_name(base) == "Optional":
+            return plain(inner)
+    return annotation
+
+
 def argument(call: ast.Call, name: str, order: Sequence[str]) -> ast.expr | None:
     """What a call passes for a parameter; `order` holds those that may be given by their place."""
     named = passed(call, name)
