@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dtypelint.facts import POLICY_ROLES, Argument, Facts, Form, Role, Setting, Sink
 from dtypelint.facts.edits import declared, field_fix, replace_value
-from dtypelint.finding import Confidence, Hit
+from dtypelint.finding import Confidence, Fix, Hit, Safety
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     for sink in facts.of("policy", "forward"):
-        for name, role_name in sink.api.roles.items():
-            role = Role(role_name)
-            argument = sink.get(name)
-            if argument is None:
-                continue
-            if sink.api.kind == "policy" and sink.around.pure:
-                continue
-            if sink.api.kind == "policy":
-                right = [s for s in sink.settings(role) if s.hop <= 4] if _wrong(argument, role) else []
-            else:
-                right = [s for s in sink.reach if s.name == name and s.hop <= 4]
-            arrives = any(s.used and not _is_misfed(sink, s) for s in right)
-            if right and not _is_island(sink) and not arrives and not _overlaps(argument, right):
-                yield _hit(sink, name, argument, right)
+        found = [(_hit(sink, name, argument, right), right[0].used) for name, argument, right in _misfed(sink)]
+        crossed = [hit.fix for hit, used in found if used and hit.fix is not None]
+        for hit, used in found:
+            # settings in each other's place change places at once: one edit alone would give one setting both fields
+            yield replace(hit, fix=_joined(crossed)) if used and hit.fix is not None else hit
 
 
-def _is_misfed(sink: Sink, setting: Setting) -> bool:
+def _misfed(sink: Sink) -> Iterator[tuple[str, Argument, list[Setting]]]:
+    """The fields that get the setting of another role, with the settings that would be right."""
+    for name, role_name in sink.api.roles.items():
+        role = Role(role_name)
+        argument = sink.get(name)
+        if argument is None or (sink.api.kind == "policy" and sink.around.pure):
+            continue
+        if sink.api.kind == "policy":
+            right = [s for s in sink.settings(role) if s.hop <= 4] if _wrong(argument, role) else []
+        else:
+            right = [s for s in sink.reach if s.name == name and s.hop <= 4]
+        arrives = any(s.used and not _is_misplaced(sink, s) for s in right)
+        if right and not _is_island(sink) and not arrives and not _overlaps(argument, right):
+            yield name, argument, right
+
+
+def _joined(fixes: list[Fix]) -> Fix:
+    safety = Safety.SAFE if all(fix.safety is Safety.SAFE for fix in fixes) else Safety.UNSAFE
+    return Fix(" and ".join(fix.description for fix in fixes), safety, tuple(e for fix in fixes for e in fix.edits))
+
+
+def _is_misplaced(sink: Sink, setting: Setting) -> bool:
     """Whether the only arguments that take a setting are those of other roles: two settings in each other's place."""
     takers = [a for a in sink.arguments if any(o.text == setting.read for o in (*a.value.origins, *a.value.chosen_by))]
     if sink.api.kind == "policy":
