@@ -136,6 +136,7 @@ ROWS = (
         "cfg.reduce",
         (Trial("'fp32'", "float32", "bfloat16", "float32"),),
         level=Level.OP,
+        seen=("after: all",),
         assumed=("cuda by cpu",),
         seconds=0.25,
     ),
@@ -147,10 +148,11 @@ RUN = Run(ROWS, Machine("2.13.0", "cuda", "H", 1), 1.25, 2)
 
 def test_text() -> None:
     assert render.text(RUN) == (
-        "a|b.py:3:5: DTL101 [dropped-policy-dtype] confirmed [op]\n"
+        "a|b.py:3:5: DTL101 [dropped-policy-dtype] confirmed [op, torch 2.13.0 on cuda (H), 0.25 s]\n"
         "    fix: pass it (safe)\n"
         "    reduce_dtype follows `cfg.reduce`, intended → before → after:\n"
         "      float32 → bfloat16 → float32\n"
+        "    seen after: all\n"
         "    assumed: cuda by cpu\n"
         "a|b.py:3:5: DTL201 [x] not confirmable here: needs-cuda\n"
         "    fix: y (unsafe)\n"
@@ -174,6 +176,8 @@ def test_markdown() -> None:
 def test_json() -> None:
     document = json.loads(render.data(RUN))
     assert document["machine"] == {"torch": "2.13.0", "device": "cuda", "name": "H", "gpus": 1}
+    assert (document["rows"][0]["device"], document["rows"][0]["torch"]) == ("cuda", "2.13.0")
+    assert document["rows"][0]["seen"] == ["after: all"]
     assert document["summary"] == {
         "confirmed": 1,
         "after_only": 1,

@@ -81,6 +81,13 @@ def test_verdict(name: str, rows: dict[str, Row]) -> None:
     assert (row.verdict, trial.before, trial.after) == PLANTS[name][-1], row
 
 
+def test_the_converted_layers_are_counted(rows: dict[str, Row]) -> None:
+    assert rows["a section that is not used"].seen == (
+        "before: 0 of 4 linear layers are fp8",
+        "after: 2 of 4 linear layers are fp8, products of float8_e4m3fn and float8_e5m2",
+    )
+
+
 def test_variables_of_a_module() -> None:
     text = 'import os\nos.environ["A"] = "1"\nos.environ.setdefault("B", "2")\nos.environ["C"] = x\nd["D"] = "4"\n'
     assert variables(text) == {"A": "1", "B": "2"}

@@ -60,7 +60,10 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of one fix. `trials` hold all values that were tried, the one that shows most in front."""
+    """The outcome of one fix.
+
+    `trials` hold all values that were tried, the one that shows most in front; `seen` is what else was observed.
+    """
 
     code: str
     name: str
@@ -74,6 +77,7 @@ class Row:
     reason: Reason | None = None
     detail: str = ""
     level: Level = Level.NONE
+    seen: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     seconds: float = 0.0
     note: bool = False

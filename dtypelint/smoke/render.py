@@ -17,7 +17,7 @@ NONE = "-"
 
 def text(run: Run) -> str:
     """A block for each fix, and a summary."""
-    return "".join(_block(row) for row in run.rows) + summary(run)
+    return "".join(_block(row, run.machine) for row in run.rows) + summary(run)
 
 
 def summary(run: Run) -> str:
@@ -33,7 +33,7 @@ def data(run: Run) -> str:
     """The whole run as JSON."""
     document = {
         "version": VERSION,
-        "rows": [_row(row) for row in run.rows],
+        "rows": [_row(row, run.machine) for row in run.rows],
         "machine": {
             "torch": run.machine.torch,
             "device": run.machine.device,
@@ -71,13 +71,16 @@ def markdown(run: Run) -> str:
     return "\n".join([*lines, "", summary(run)])
 
 
-def _block(row: Row) -> str:
+def _block(row: Row, machine: Machine) -> str:
     head = f"{row.position.path}:{row.position.line}:{row.position.column}: {row.code} [{row.name}] {_verdict(row)}"
-    lines = [f"{head} [{row.level}]" if row.level else head, f"    fix: {row.fix} ({row.safety})"]
+    driven = (_machine(machine), f"{row.seconds:.2f} s") if row.seconds else ()
+    evidence = ", ".join(part for part in (row.level, *driven) if part)
+    lines = [f"{head} [{evidence}]" if evidence else head, f"    fix: {row.fix} ({row.safety})"]
     if row.trials:
         follows = f" follows `{row.knob}`" if row.knob else ""
         lines.append(f"    {row.subject}{follows}, intended → before → after:")
         lines += [f"      {_trial(trial)}" for trial in row.trials]
+    lines += [f"    seen {what}" for what in row.seen]
     lines += [f"    assumed: {assumption}" for assumption in row.assumed]
     return "\n".join(lines) + "\n"
 
@@ -100,7 +103,7 @@ def _machine(machine: Machine) -> str:
     return f"torch {machine.torch} on {machine.device}{named}"
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row, machine: Machine) -> dict[str, Any]:
     return {
         "code": row.code,
         "name": row.name,
@@ -113,12 +116,15 @@ def _row(row: Row) -> dict[str, Any]:
         "reason": row.reason,
         "detail": row.detail,
         "evidence": row.level,
+        "device": machine.device,
+        "torch": machine.torch,
         "subject": row.subject,
         "setting": row.knob,
         "trials": [
             {"setting": trial.setting, "intended": trial.intended, "before": trial.before, "after": trial.after}
             for trial in row.trials
         ],
+        "seen": list(row.seen),
         "assumed": list(row.assumed),
         "seconds": round(row.seconds, 3),
     }

@@ -33,6 +33,9 @@ def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
         seconds += sum(each.seconds for each in seen)
         for each in seen:
             plan.assumed.update((each.notes[key], None) for key in ("assumed", "substituted") if key in each.notes)
+        for when, look in zip(("before", "after"), looks, strict=True):
+            if look is not None and look.job is not None and "seen" in answer(look.job).notes:
+                plan.seen[f"{when}: {answer(look.job).notes['seen']}"] = None
         blocked = next((each for each in seen if each.reason is not None), None)
         if blocked is not None:
             unseen = unseen or blocked
@@ -107,6 +110,7 @@ def _row(
         reason=reason,
         detail=detail,
         level=level,
+        seen=tuple(plan.seen),
         assumed=tuple(plan.assumed),
         seconds=seconds,
         note=finding.severity is Severity.NOTE,

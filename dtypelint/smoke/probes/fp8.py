@@ -135,9 +135,9 @@ def _built(variables: dict[str, str], device: str) -> dict[str, str]:
     except Exception as error:
         raise Stage("build", error) from error
     converted = sum("float8" in type(module).__name__.lower() for module in model.modules())
-    products = [seen for seen in recorder.of("matmul") if "scaled" in seen.op]
+    products = {seen.dtypes[0] for seen in recorder.of("matmul") if "scaled" in seen.op}
+    kinds = f", products of {' and '.join(sorted(products))}" if products else ""
     return {
-        "layers": f"{converted} of {len(plain)}",
-        "products": "+".join(sorted({seen.dtypes[0] for seen in products})),
+        "seen": f"{converted} of {len(plain)} linear layers are fp8{kinds}",
         "fp8": "in use" if converted and products else "not in use",
     }
