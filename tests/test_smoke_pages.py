@@ -69,4 +69,4 @@ def test_the_fix_of_a_page_is_confirmed(page: Page, example: Example, rows: dict
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 def test_a_page_names_its_probe_or_says_why_there_is_none(page: Page) -> None:
     probe = page.meta["smoke"]
-    assert probe in {"policy", "autocast", "cast", "scaler", "fp8"} or probe.startswith("none: ")
+    assert probe in PLANNERS or probe.startswith("none: ")

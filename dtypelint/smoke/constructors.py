@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dtypelint.finding import Span
 from dtypelint.smoke.evaluate import Case, Goal, Outcome, cases, under
-from dtypelint.smoke.plans import RAISES, Attempt, Look, Plan, encoded
+from dtypelint.smoke.plans import Attempt, Plan
 from dtypelint.smoke.records import Reason
+from dtypelint.smoke.regions import around
 from dtypelint.smoke.sites import call_at, moved
 from dtypelint.smoke.slices import leading
+from dtypelint.smoke.subjects import Device, Field, Ranks, Region, Subject, Switch
 from dtypelint.smoke.symbols import Dtype, Unknown, shown
 
 if TYPE_CHECKING:
@@ -22,17 +24,6 @@ if TYPE_CHECKING:
     from dtypelint.finding import Finding
     from dtypelint.smoke.sites import Sites
 
-# which observation of the policy probe shows what a field does
-POLICY = {
-    "param_dtype": "all_gather",
-    "reduce_dtype": "reduce_scatter",
-    "output_dtype": "output",
-    "buffer_dtype": "buffer",
-    "cast_forward_inputs": "forward_input",
-    "cast_root_forward_inputs": "root_input",
-    "keep_low_precision_grads": "grad",
-}
-REGION = ("dtype", "enabled")
 BUILT = "built here"
 SAME = "the constructor is given the same as before"
 WORD = re.compile(r"([A-Za-z_]\w*)")
@@ -51,7 +42,7 @@ def plan(sites: Sites, finding: Finding) -> Plan:
     pairs = [(case, _before(before, case, found)) for case in made]
     kind = next((case.outcome.call.kind for case in made if case.outcome.call is not None), "call")
     subjects = {"autocast": _region_subjects, "scaler": _switch_subjects}.get(kind, _field_subjects)
-    for subject in subjects(finding, pairs):
+    for subject in subjects(finding, pairs, after):
         _try(found, subject, pairs, sites, after.project.tracer.roles)
         break
     else:
@@ -97,122 +88,7 @@ def _before(goal: Goal, case: Case, found: Plan) -> Outcome | None:
 Pairs = list[tuple[Case, Outcome | None]]
 
 
-class Subject:
-    """What is observed of a constructor: how a case asks for it, what it is made from, and how it is driven."""
-
-    def __init__(self, name: str, parts: tuple[str, ...]) -> None:
-        self.name = name
-        self.parts = parts
-
-    def state(self, outcome: Outcome) -> tuple[Any, ...]:
-        """What decides about the subject, to see whether a knob moves it."""
-        fields = outcome.fields
-        return (outcome.crash, fields is None, *((fields or {}).get(part) for part in self.parts))
-
-    def literal(self, outcome: Outcome) -> str:
-        """What the arguments ask for by themselves."""
-        value = (outcome.fields or {}).get(self.parts[0])
-        return "" if value is None else shown(value)
-
-    def intended(self, dtype: str | None, outcome: Outcome) -> str:
-        """What is asked for: by a setting that names a dtype, else by the arguments."""
-        return dtype or self.literal(outcome)
-
-    def kept(self, _before: Outcome, _after: Outcome) -> bool:
-        """Whether the fix is not about this value, which only another device can show."""
-        return False
-
-    def look(self, outcome: Outcome) -> Look:
-        """How it is observed."""
-        raise NotImplementedError
-
-
-class Field(Subject):
-    """A field of a policy, or of a constructor that no probe drives."""
-
-    def look(self, outcome: Outcome) -> Look:
-        """The operation that follows the field, or the field itself."""
-        if outcome.crash:
-            return Look(None, text=RAISES + outcome.crash)
-        call, fields = outcome.call, outcome.fields or {}
-        key = POLICY.get(self.name)
-        if call is not None and call.library == "torch" and call.kind == "policy" and key:
-            return Look({"probe": "policy", "family": call.family, "fields": encoded(fields)}, key)
-        return Look(None, text=shown(fields.get(self.name, "left out")))
-
-
-class Region(Subject):
-    """The dtype of a matrix product inside an autocast."""
-
-    def literal(self, outcome: Outcome) -> str:
-        """The dtype of the region; float32 where it is off."""
-        fields = outcome.fields
-        if fields is None or fields.get("enabled", True) in (False, None):
-            return "float32"
-        dtype = fields.get("dtype")
-        return dtype.name if isinstance(dtype, Dtype) else ""
-
-    def kept(self, before: Outcome, after: Outcome) -> bool:
-        """A region in float32, which casts up on CUDA and is off on a CPU, as it was before the fix."""
-        old, new = before.fields or {}, after.fields or {}
-        same = all(old.get(part) == new.get(part) for part in REGION)
-        return same and new.get("dtype") == Dtype("float32") and self.literal(after) == "float32"
-
-    def look(self, outcome: Outcome) -> Look:
-        """A product inside the region."""
-        call = outcome.call
-        if outcome.crash:
-            return Look(None, text=RAISES + outcome.crash)
-        if call is None or outcome.fields is None:
-            return Look({"probe": "autocast", "asked": "unknown", "fields": None}, "matmul")
-        fields = dict(outcome.fields)
-        device = call.extra.get("device")
-        if device:
-            fields["device_type"] = device
-        asked = str(fields.get("device_type", "unknown")).partition(":")[0]
-        if not device and fields.get("device_type") == "unknown":
-            fields["device_type"] = asked
-        return Look({"probe": "autocast", "asked": asked, "fields": encoded(fields)}, "matmul")
-
-
-class Switch(Subject):
-    """Whether a scaler scales."""
-
-    def literal(self, outcome: Outcome) -> str:
-        """Whether the arguments ask for it."""
-        return str(bool((outcome.fields or {}).get("enabled", True)))
-
-    def intended(self, _dtype: str | None, outcome: Outcome) -> str:
-        """What the arguments ask for: a dtype that decides about it is none itself."""
-        return self.literal(outcome)
-
-    def look(self, outcome: Outcome) -> Look:
-        """The scaler itself."""
-        if outcome.crash or outcome.call is None:
-            return Look(None, text=RAISES + outcome.crash)
-        fields = {name: value for name, value in (outcome.fields or {}).items() if name in ("device", "enabled")}
-        family = outcome.call.family
-        return Look({"probe": "scaler-switch", "family": family, "fields": encoded(fields)}, "enabled")
-
-
-class Ranks(Subject):
-    """Whether a scaler shares with the other ranks that it found an infinity."""
-
-    def state(self, outcome: Outcome) -> tuple[Any, ...]:
-        """The class of the scaler."""
-        return (outcome.call.family if outcome.call is not None else "",)
-
-    def literal(self, _outcome: Outcome) -> str:
-        """What a sharded model needs."""
-        return "reduced over the ranks"
-
-    def look(self, outcome: Outcome) -> Look:
-        """A step of the scaler on a sharded model."""
-        family = outcome.call.family if outcome.call is not None else ""
-        return Look({"probe": "scaler-ranks", "family": family}, "found_inf")
-
-
-def _field_subjects(finding: Finding, pairs: Pairs) -> Iterator[Subject]:
+def _field_subjects(finding: Finding, pairs: Pairs, _goal: Goal) -> Iterator[Subject]:
     assert finding.fix is not None
     written = " ".join(edit.text for edit in finding.fix.edits)
     changed: dict[str, None] = {}
@@ -227,11 +103,14 @@ def _field_subjects(finding: Finding, pairs: Pairs) -> Iterator[Subject]:
     return (Field(name, (name,)) for name in changed)
 
 
-def _region_subjects(_finding: Finding, _pairs: Pairs) -> Iterator[Subject]:
-    yield Region("matmul", REGION)
+def _region_subjects(_finding: Finding, pairs: Pairs, goal: Goal) -> Iterator[Subject]:
+    region, device = Region(around(goal.project, goal.module, goal.node)), Device()
+    changed = [(case, before) for case, before in pairs if before is not None and before.fields and case.outcome.fields]
+    moved_device = any(_differ(device, *pair) for pair in changed)
+    yield device if moved_device and not any(_differ(region, *pair) for pair in changed) else region
 
 
-def _switch_subjects(_finding: Finding, pairs: Pairs) -> Iterator[Subject]:
+def _switch_subjects(_finding: Finding, pairs: Pairs, _goal: Goal) -> Iterator[Subject]:
     ranks = Ranks("found_inf", ())
     if any(before is not None and ranks.state(before) != ranks.state(case.outcome) for case, before in pairs):
         yield ranks

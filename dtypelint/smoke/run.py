@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dtypelint.knowledge import Knowledge
-from dtypelint.smoke import casts, configs, constructors, rounds
+from dtypelint.smoke import casts, configs, constructors, regions, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
 from dtypelint.smoke.verdict import judge
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PLANNERS: dict[str, Callable[[Sites, Finding], Plan]] = {
     "policy": constructors.plan,
     "autocast": constructors.plan,
+    "island": regions.plan,
     "cast": casts.plan,
     "scaler": rounds.plan,
     "fp8": configs.plan,
