@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pages import Example, Page, read_pages
-from smoking import check, drive, environment
+from smoking import NEWEST, check, drive, environment
 
 from dtypelint.settings import Flags
 from dtypelint.smoke.records import Level, Reason, Verdict
 from dtypelint.smoke.run import PLANNERS
+from dtypelint.smoke.session import Session
 
 if TYPE_CHECKING:
     from dtypelint.smoke.records import Row
@@ -66,7 +67,36 @@ def test_the_fix_of_a_page_is_confirmed(page: Page, example: Example, rows: dict
         assert row.level in (Level.OP, Level.VALUE) or page.meta["smoke"] == "fp8" or row.subject in FIELDS
 
 
+# rules without a fix whose page names a probe: what it observes, in the dtype of the finding and as the page advises
+SHOWN: dict[str, tuple[str, dict[str, Any], dict[str, Any], tuple[str, str]]] = {
+    "underflow": ("arrive", {"scaled": False}, {"scaled": True}, ("few", "most")),
+    "masters": ("moved", {}, {"dtype": {"dtype": "float32"}}, ("not all", "all")),
+}
+UNFIXED = [
+    (page, example) for page in PAGES if page.meta["smoke"] in SHOWN for example in page.examples if example.markers
+]
+
+
+@pytest.mark.parametrize(("page", "example"), [pytest.param(*pair, id=pair[1].id) for pair in UNFIXED])
+def test_what_a_page_without_a_fix_warns_of_happens(
+    page: Page, example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"pyproject.toml": "", **example.files}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    findings, _ = check(tmp_path, Flags(select=(page.code,), pedantic=True, targets=example.targets))
+    key, bad, good, expected = SHOWN[page.meta["smoke"]]
+    for finding in findings:
+        # a region without a dtype is in float16 on a GPU, a checkpoint mostly in bfloat16
+        default = "float16" if page.meta["smoke"] == "underflow" else "bfloat16"
+        named = next((dtype for dtype in ("bfloat16", "float16") if f" {dtype}" in finding.message), default)
+        jobs = [{"probe": page.meta["smoke"], "dtype": {"dtype": named}, **each} for each in (bad, good)]
+        seen = Session(device="cpu", timeout=120.0, newest=NEWEST).drive(jobs)
+        assert tuple(each.notes.get(key) for each in seen) == expected, seen
+    assert findings
+
+
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 def test_a_page_names_its_probe_or_says_why_there_is_none(page: Page) -> None:
     probe = page.meta["smoke"]
-    assert probe in PLANNERS or probe.startswith("none: ")
+    assert probe in PLANNERS or probe in SHOWN or probe.startswith("none: ")

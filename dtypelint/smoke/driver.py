@@ -26,6 +26,9 @@ PROBES = {
     "scaler-switch": "scalers:switch",
     "scaler-ranks": "scalers:ranks",
     "scaler-rounds": "scalers:rounds",
+    "average": "weights:average",
+    "masters": "weights:masters",
+    "underflow": "weights:underflow",
 }
 
 

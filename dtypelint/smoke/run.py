@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dtypelint.knowledge import Knowledge
-from dtypelint.smoke import casts, configs, constructors, regions, rounds
+from dtypelint.smoke import averages, casts, configs, constructors, regions, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
 from dtypelint.smoke.verdict import judge
@@ -26,6 +26,7 @@ PLANNERS: dict[str, Callable[[Sites, Finding], Plan]] = {
     "autocast": constructors.plan,
     "island": regions.plan,
     "cast": casts.plan,
+    "average": averages.plan,
     "scaler": rounds.plan,
     "fp8": configs.plan,
 }
