@@ -40,6 +40,23 @@ def code(*lines: str) -> str:
 WITH_UNSCALE = f"{UNSCALE}\n        {CLIP}"
 CASES: dict[str, tuple[str, str, str, Verdict, tuple[str, str] | None]] = {
     "unscale before": (code(CLIP, STEP, UPDATE), CLIP, WITH_UNSCALE, Verdict.CONFIRMED, ("x1.53e-05", "x1")),
+    "in one of two loops": (
+        code(CLIP, STEP, UPDATE) + "    for batch in batches:\n        scaler.scale(model(batch)).backward()\n"
+        f"        {UNSCALE}\n        {STEP}\n        {UPDATE}\n",
+        CLIP,
+        WITH_UNSCALE,
+        Verdict.CONFIRMED,
+        ("x1.53e-05", "x1"),
+    ),
+    "in a function that a script calls between others": (
+        code(CLIP, STEP, UPDATE)
+        + "\n\ndef other(model, optimizer, scaler: torch.amp.GradScaler, batch):\n    scaler.scale(model(batch)).backward()\n    scaler.step(optimizer)\n    scaler.update()\n"
+        "\n\nfit(model, optimizer, torch.amp.GradScaler(), batches)\nother(model, optimizer, torch.amp.GradScaler(), batch)\n",
+        CLIP,
+        WITH_UNSCALE,
+        Verdict.CONFIRMED,
+        ("x1.53e-05", "x1"),
+    ),
     "unscale after": (
         code(CLIP, STEP, UPDATE),
         CLIP,

@@ -35,8 +35,9 @@ def plan(sites: Sites, finding: Finding) -> Plan:
             return constructors.plan(sites, finding)
         event, trace = before
         after = next(other for other in _traces(fixed, path) if _same(trace, other))
-        old, new = list(_played(trace.events, event)), list(_played(after.events, event))
-    except (Unknown, Unreadable, RecursionError, StopIteration) as error:
+        number = _loops(trace).index(event.loops[:1])
+        old, new = (list(_played(_round(each, number), event)) for each in (trace, after))
+    except (Unknown, Unreadable, RecursionError, StopIteration, IndexError) as error:
         found.reason, found.detail = Reason.UNEVALUABLE, str(error)
         return found
     if not any(action == "backward" for action, _ in new) or not any(name for _, name in new):
@@ -54,21 +55,32 @@ def _traces(project: Project, path: str) -> tuple[Trace, ...]:
 
 
 def _trace(project: Project, path: str, span: Span) -> tuple[Event, Trace] | None:
-    """The event of a finding, in the trace that tells most of its round."""
-    found: list[tuple[int, Event, Trace]] = []
+    """The event of a finding, in the trace that tells most of its round; rather in its own function than in a caller."""
+    found: list[tuple[tuple[bool, bool, bool], Event, Trace]] = []
     for trace in _traces(project, path):
         for event in trace.events:
             place = (event.inner or event.statement).span
             if event.action in PLAYED and place.start <= span.start < place.end:
                 played = {each.action for each in trace.events if each.meets(event)}
                 whole = Action.BACKWARD in played and bool(played & set(STEPS))
-                found.append((2 * whole + trace.ordered, event, trace))
+                found.append(((whole, event.inner is None, trace.ordered), event, trace))
     best = max(found, key=lambda item: item[0], default=None)
     return (best[1], best[2]) if best else None
 
 
 def _same(trace: Trace, other: Trace) -> bool:
     return (trace.function, trace.cls, trace.ordered) == (other.function, other.cls, other.ordered)
+
+
+def _loops(trace: Trace) -> list[tuple[str, ...]]:
+    """The outermost loops of a trace, in their order; () for what stands in none."""
+    return list(dict.fromkeys(event.loops[:1] for event in trace.events))
+
+
+def _round(trace: Trace, number: int) -> list[Event]:
+    """The events of one outermost loop; of all where a finding stands in none."""
+    loop = _loops(trace)[number]
+    return [event for event in trace.events if not loop or event.loops[:1] == loop]
 
 
 def _played(events: Iterable[Event], at: Event) -> Iterator[tuple[str, str]]:
