@@ -36,6 +36,14 @@ driving = stacked(
 )
 
 
+def named(value: str | None) -> str:
+    """The function that `--import` names, or nothing."""
+    module, colon, function = (value or "").partition(":")
+    if value is not None and not (colon and function.isidentifier() and all(map(str.isidentifier, module.split(".")))):
+        raise click.BadParameter("name a function as `package.module:function`")
+    return value or ""
+
+
 smoke_option = stacked(
     click.option("--smoke", "smoke", is_flag=True, help="Drive what the fixes change: see `dtypelint smoke`."),
     driving,
@@ -47,6 +55,7 @@ smoke_option = stacked(
         "dtypelint smoke",
         "dtypelint smoke src --rule DTL101 --device cpu",
         "dtypelint smoke --python .venv/bin/python --format markdown",
+        "dtypelint smoke trainer/shard.py --import checks.precision:build_policy",
     )
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
@@ -56,14 +65,27 @@ smoke_option = stacked(
 @click.option(
     "--witness", is_flag=True, help="Prove reductions by the arithmetic of two processes too; two GPUs always do."
 )
+@click.option(
+    "--import",
+    "builder",
+    metavar="MODULE:FUNCTION",
+    callback=lambda _context, _option, value: named(value),
+    help="Run this function of the project instead of reading the code: it takes a dtype and returns a policy or a region.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 for what cannot be confirmed here too.")
 @click.option("--format", "output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 def smoke(
-    paths: tuple[Path, ...], rule: tuple[str, ...] | None, witness: bool, strict: bool, output: str, **values: Any
+    paths: tuple[Path, ...],
+    rule: tuple[str, ...] | None,
+    witness: bool,
+    builder: str,
+    strict: bool,
+    output: str,
+    **values: Any,
 ) -> None:
     """Drive the real torch operations before and after each fix, and read their dtypes.
 
-    The code that is checked is not run. Exit status: 0 what is fixed is proven, 1 a fix or a finding is refuted, 2 usage
+    The code that is checked is not run, but by --import. Exit status: 0 what is fixed is proven, 1 a fix or a finding is refuted, 2 usage
     or internal error.
     """
     with guarded(traceback=values["traceback"]):
@@ -75,7 +97,7 @@ def smoke(
             raise UserError("smoke reads files, not the standard input")
         checked = options({**values, "select": rule or values["select"]}, stdin=False)
         report = run(chosen, checked)
-        result = prove(report.findings, chosen, checked.flags, values, witness=witness)
+        result = prove(report.findings, chosen, checked.flags, values, witness=witness, builder=builder)
         write({"json": render.data, "markdown": render.markdown}.get(output, render.text)(result))
         if result.failed(strict=strict):
             raise click.exceptions.Exit(FINDINGS)
@@ -126,7 +148,13 @@ def _key(finding: Finding) -> tuple[str, ...]:
 
 
 def prove(
-    findings: Sequence[Finding], paths: Sequence[Path], flags: Flags, values: dict[str, Any], *, witness: bool = False
+    findings: Sequence[Finding],
+    paths: Sequence[Path],
+    flags: Flags,
+    values: dict[str, Any],
+    *,
+    witness: bool = False,
+    builder: str = "",
 ) -> Run:
     """Drive the fixes of findings as the `driving` options say."""
     from dtypelint.files import Walk
@@ -144,7 +172,7 @@ def prove(
         newest=knowledge.libraries["torch"].newest,
         python=_interpreter(values["python"]),
     )
-    return run_smoke(findings, Sites(files), session, witness=witness)
+    return run_smoke(findings, Sites(files), session, witness=witness, builder=builder)
 
 
 def _interpreter(given: Path | None) -> str:

@@ -29,6 +29,8 @@ PROBES = {
     "average": "weights:average",
     "masters": "weights:masters",
     "underflow": "weights:underflow",
+    "import": "builders:drive",
+    "import-run": "builders:run",
 }
 
 

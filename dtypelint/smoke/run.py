@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dtypelint.knowledge import Knowledge
-from dtypelint.smoke import averages, casts, configs, constructors, regions, rounds
+from dtypelint.smoke import averages, builders, casts, configs, constructors, regions, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
 from dtypelint.smoke.verdict import judge
@@ -32,12 +32,18 @@ PLANNERS: dict[str, Callable[[Sites, Finding], Plan]] = {
 }
 
 
-def smoke(findings: Sequence[Finding], sites: Sites, session: Session, *, witness: bool = False) -> Run:
-    """Prove the fixes of some findings; with a witness, or two GPUs, reductions by the arithmetic of two real ranks."""
+def smoke(
+    findings: Sequence[Finding], sites: Sites, session: Session, *, witness: bool = False, builder: str = ""
+) -> Run:
+    """Prove the fixes of some findings.
+
+    With a witness, or two GPUs, reductions are proven by the arithmetic of two real ranks too; with a builder, which is
+    run, policies and regions by what it makes.
+    """
     started = time.perf_counter()
     probes = {rule.name: rule.smoke for rule in Knowledge().rules}
     fixable = [finding for finding in findings if finding.fix is not None]
-    plans = [planned(sites, finding, probes[finding.name]) for finding in fixable]
+    plans = [planned(sites, finding, probes[finding.name], builder) for finding in fixable]
     jobs = [
         look.job
         for plan in plans
@@ -56,8 +62,10 @@ def smoke(findings: Sequence[Finding], sites: Sites, session: Session, *, witnes
     return Run(rows, session.machine, time.perf_counter() - started, len(findings) - len(fixable))
 
 
-def planned(sites: Sites, finding: Finding, probe: str) -> Plan:
+def planned(sites: Sites, finding: Finding, probe: str, builder: str = "") -> Plan:
     """The plan of one finding; `probe` is what its page names."""
+    if builder and probe in builders.PROBES:
+        return builders.plan(sites, finding, probe, builder)
     planner = PLANNERS.get(probe)
     if planner is None:
         return Plan(finding, reason=Reason.NO_PROBE, detail=probe.removeprefix("none:").strip())

@@ -56,12 +56,18 @@ class Sites:
     def after(self, finding: Finding) -> Project:
         """The project of a finding with its fix applied."""
         file = self._file(finding)
+        return self._project(file, self._fixed(finding))
+
+    def overlays(self, finding: Finding) -> tuple[str, dict[str, str], dict[str, str]]:
+        """The root of a finding, and the files that its fix changes, by path: as they are, and fixed."""
+        fixed = {str(path): text for path, text in self._fixed(finding).items()}
+        return str(self._file(finding).root), {path: self.source(Path(path)).text for path in fixed}, fixed
+
+    def _fixed(self, finding: Finding) -> dict[Path, str]:
         assert finding.fix is not None
-        texts: dict[Path, str] = {}
-        for path in {self.path(edit.location.path) for edit in finding.fix.edits}:
-            edits = [edit for edit in finding.fix.edits if self.path(edit.location.path) == path]
-            texts[path] = applied(self.source(path), edits)
-        return self._project(file, texts)
+        paths = {self.path(edit.location.path) for edit in finding.fix.edits}
+        edits = {path: [e for e in finding.fix.edits if self.path(e.location.path) == path] for path in paths}
+        return {path: applied(self.source(path), edits[path]) for path in sorted(paths)}
 
     def module(self, project: Project, finding: Finding) -> Module:
         """The module of a finding in one of the two."""

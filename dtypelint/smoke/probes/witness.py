@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from dtypelint.smoke.probes import processes
 from dtypelint.smoke.probes.stages import Elsewhere, Stage
 
 RANKS = 2
@@ -28,38 +27,18 @@ def drive(job: dict[str, Any], device: str) -> dict[str, str]:
         raise Elsewhere("needs-2-gpus")
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder, "store"))
-        ranks = [
-            _start({**job, "probe": "witness-rank", "rank": rank, "store": store}, device) for rank in range(RANKS)
-        ]
+        jobs = [{**job, "probe": "witness-rank", "rank": rank, "store": store} for rank in range(RANKS)]
+        ranks = [processes.start(each, device) for each in jobs]
         try:
-            answers = [rank.communicate(timeout=LIMIT)[0] for rank in ranks]
+            answers = [processes.answer(rank, LIMIT) for rank in ranks]
         except subprocess.TimeoutExpired as error:
             raise Stage("witness", error) from error
         finally:
             for rank in ranks:
                 rank.kill()
-    lines = [json.loads(line) for line in answers[0].decode().splitlines()]
-    answer: dict[str, Any] = next((line for line in lines if "id" in line), {"error": "a rank did not answer"})
-    if "seen" not in answer:
-        raise Stage("witness", RuntimeError(answer.get("error", "")))
-    return dict(answer["seen"])
-
-
-def _start(job: dict[str, Any], device: str) -> subprocess.Popen[bytes]:
-    """Another driver, started as this one was."""
-    process = subprocess.Popen(  # noqa: S603 the command line of this very process
-        sys.orig_argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    request = {"device": device, "known": f"{torch.__version__.partition('+')[0]}", "jobs": [{**job, "id": 0}]}
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(request, default=_encoded).encode())
-    process.stdin.close()
-    process.stdin = None
-    return process
-
-
-def _encoded(value: Any) -> Any:
-    return {"dtype": str(value).removeprefix("torch.")}
+    if "seen" not in answers[0]:
+        raise Stage("witness", RuntimeError(answers[0].get("error", "")))
+    return dict(answers[0]["seen"])
 
 
 def rank(job: dict[str, Any], device: str) -> dict[str, str]:
