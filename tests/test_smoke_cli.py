@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from dtypelint.cli import main
 from dtypelint.finding import Position
+from dtypelint.knowledge import Knowledge
 from dtypelint.smoke import render, verdict
 from dtypelint.smoke import run as smoke_run
 from dtypelint.smoke.plans import Plan
@@ -203,3 +204,11 @@ def test_json() -> None:
 def test_what_fails_a_run(verdict: Verdict, note: bool, status: tuple[bool, bool]) -> None:
     run = Run((Row("DTL101", "x", PLACE, "y", "safe", verdict, note=note),), Machine(), 0.0)
     assert (run.failed(strict=False), run.failed(strict=True)) == status
+
+
+def test_the_docs_name_every_verdict_reason_and_probe() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "smoke.md").read_text(encoding="utf-8")
+    rules = Knowledge().rules
+    probes = {rule.smoke for rule in rules if not rule.smoke.startswith("none: ")}
+    for word in (*Verdict, *Reason, *(level for level in Level if level), *probes):
+        assert f"`{word}`" in text, word
