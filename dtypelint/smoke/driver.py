@@ -21,6 +21,7 @@ PROBES = {
     "autocast": "regions:drive",
     "cast": "casts:drive",
     "fp8": "fp8:drive",
+    "fp8-convert": "fp8:convert",
     "witness": "witness:drive",
     "witness-rank": "witness:rank",
     "scaler-switch": "scalers:switch",

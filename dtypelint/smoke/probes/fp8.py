@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from dtypelint.runtime.recorder import Recorder
+from dtypelint.smoke.probes import groups
 from dtypelint.smoke.probes.stages import Elsewhere, Stage
 
 if TYPE_CHECKING:
@@ -124,8 +125,7 @@ def _built(variables: dict[str, str], device: str) -> dict[str, str]:
     backend = variables.get(f"{RECIPE}BACKEND", "")
     if variables.get(f"{PREFIX}MIXED_PRECISION") == "fp8" and backend in PACKAGES:
         _installed(PACKAGES[backend])
-    model: Any = nn.Sequential(*(nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)))
-    plain = {id(module) for module in model.modules() if type(module) is nn.Linear}
+    model: Any = nn.Sequential(*(_layer() for _ in range(LAYERS)))
     try:
         accelerator = Accelerator(cpu=device == "cpu")
         model, _ = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1))
@@ -134,10 +134,54 @@ def _built(variables: dict[str, str], device: str) -> dict[str, str]:
             model(torch.randn(ROWS, WIDTH, device=device)).float().sum().backward()
     except Exception as error:
         raise Stage("build", error) from error
+    return _use(model, recorder, LAYERS)
+
+
+def convert(job: dict[str, Any], device: str) -> dict[str, str]:
+    """A conversion by torchao, whose result is `bound` or not; sharded where it is asked what an all-gather sends.
+
+    `flags` are those of the configuration; the model is a `layer` alone, or one of several.
+    """
+    _installed("torchao")
+    float8 = importlib.import_module("torchao.float8")
+
+    model: Any = nn.Linear(WIDTH, WIDTH) if job.get("alone") else nn.Sequential(*(_layer() for _ in range(LAYERS)))
+    model = model.to(device)
+    notes = {}
+    recorder = Recorder()
+    try:
+        made = float8.convert_to_float8_training(model, config=float8.Float8LinearConfig(**job.get("flags", {})))
+        model = made if job["bound"] else model
+        if job.get("sharded"):
+            model = _sharded(model, device)
+        with recorder:
+            model(torch.randn(ROWS, WIDTH, device=device)).float().sum().backward()
+    except Exception as error:
+        raise Stage("build", error) from error
+    notes["all_gather"] = "+".join(recorder.dtypes("all_gather"))
+    return {**notes, **_use(model, recorder, 1 if job.get("alone") else LAYERS)}
+
+
+def _layer() -> nn.Module:
+    return nn.Linear(WIDTH, WIDTH, bias=False)
+
+
+def _sharded(model: Any, device: str) -> Any:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh(device, (groups.fake(),))
+    for part in (*model.children(), model):
+        fully_shard(part, mesh=mesh)
+    return model
+
+
+def _use(model: Any, recorder: Recorder, layers: int) -> dict[str, str]:
+    """Whether fp8 is used: how many layers were converted, and what their products are made of."""
     converted = sum("float8" in type(module).__name__.lower() for module in model.modules())
     products = {seen.dtypes[0] for seen in recorder.of("matmul") if "scaled" in seen.op}
     kinds = f", products of {' and '.join(sorted(products))}" if products else ""
     return {
-        "seen": f"{converted} of {len(plain)} linear layers are fp8{kinds}",
+        "seen": f"{converted} of {layers} linear layers are fp8{kinds}",
         "fp8": "in use" if converted and products else "not in use",
     }
