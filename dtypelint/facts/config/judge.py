@@ -84,7 +84,7 @@ class Judge:
                 key = self._made(
                     path, entry, Fate.UNREAD, f"is not used: {said}", sure=value != MISSING, related=related
                 )
-                return [key]
+                return [replace(key, repair=self._asked_for(other, wanted))]
             if value is None:
                 return []
         return None
@@ -237,6 +237,16 @@ class Judge:
             for other in others
             if other and not other.shared and isinstance(other.value, Scalar) and other.value.on
         )
+
+    def _asked_for(self, setting: Entry | None, wanted: tuple[str, ...]) -> tuple[Edit, ...]:
+        """The edit that gives a setting the one value with which a section is used."""
+        if setting is None or setting.shared or setting.name in self._given or len(wanted) != 1:
+            return ()
+        value = setting.value
+        if not isinstance(value, Scalar):
+            return ()
+        span = Span(value.span.start + value.quoted, value.span.end - value.quoted)
+        return (Edit(Location(self._path, span), wanted[0]),)
 
     def _applies(self, when: When) -> bool:
         for name, wanted in when.items():
