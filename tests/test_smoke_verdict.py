@@ -11,7 +11,9 @@ from smoking import drive, plant, planted, walk
 
 from dtypelint.finding import Severity
 from dtypelint.settings import Flags
-from dtypelint.smoke.records import Level, Reason, Verdict
+from dtypelint.smoke.plans import Attempt, Look, Plan
+from dtypelint.smoke.records import Level, Reason, Seen, Verdict
+from dtypelint.smoke.verdict import judge
 
 if TYPE_CHECKING:
     from dtypelint.smoke.records import Row
@@ -229,3 +231,18 @@ def test_the_trials_show_the_setting_in_front(rows: dict[str, Row]) -> None:
     assert (first.intended, first.before, first.after) == ("float32", "bfloat16", "float32")
     assert {trial.intended for trial in others} == {"bfloat16", "float16"}
     assert rows["region"].assumed == ("cuda by cpu",)
+
+
+def test_an_answer_for_several_trials_takes_its_time_once_and_the_weakest_evidence_counts() -> None:
+    shared, strong, weak = ({"probe": name} for name in ("shared", "strong", "weak"))
+    answers = {
+        "shared": Seen({"x": "bfloat16", "witness": "value"}, seconds=1.0),
+        "strong": Seen({"x": "float32", "witness": "value"}, seconds=2.0),
+        "weak": Seen({"x": "float16"}, seconds=4.0),
+    }
+    finding = planted("a.py", "x = 1", 0, "x", "y", DROPPED)
+    attempts = [
+        Attempt("", dtype, Look(shared, "x"), Look(job, "x")) for dtype, job in (("float16", weak), ("float32", strong))
+    ]
+    row = judge(Plan(finding, "x", attempts=attempts), lambda job: answers[job["probe"]])
+    assert (row.verdict, row.level, row.seconds) == (Verdict.CONFIRMED, Level.OP, 7.0)

@@ -13,10 +13,12 @@ from dtypelint.smoke.plans import RAISES
 from dtypelint.smoke.records import Level, Reason, Row, Seen, Trial, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from dtypelint.smoke.plans import Look, Plan
+    from dtypelint.smoke.plans import Attempt, Look, Plan
     from dtypelint.smoke.records import Job
+
+WEIGHT = (Level.FIELD, Level.OP, Level.VALUE)
 
 
 def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
@@ -24,13 +26,14 @@ def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
     if plan.reason is not None:
         return _row(plan, Verdict.NOT_CONFIRMABLE, reason=plan.reason, detail=plan.detail)
     trials: list[Trial] = []
-    level = Level.FIELD
-    seconds = 0.0
+    levels: list[Level] = []
+    times: dict[int, float] = {}
     unseen: Seen | None = None
     for attempt in plan.attempts:
         looks = [attempt.before, attempt.after]
         seen = [answer(look.job) for look in looks if look is not None and look.job is not None]
-        seconds += sum(each.seconds for each in seen)
+        # an answer that stands for several jobs counts once
+        times.update((id(each), each.seconds) for each in seen)
         for each in seen:
             plan.assumed.update((each.notes[key], None) for key in ("assumed", "substituted") if key in each.notes)
         for when, look in zip(("before", "after"), looks, strict=True):
@@ -40,23 +43,25 @@ def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
         if blocked is not None:
             unseen = unseen or blocked
             continue
-        if seen:
-            level = (
-                Level.FIELD
-                if attempt.after.key.isupper()
-                else Level.VALUE
-                if all(each.error or each.notes.get("witness") for each in seen)
-                else Level.OP
-            )
         texts = [None if look is None else _text(look, answer) for look in looks]
         if "" in texts:
-            return _row(plan, Verdict.NOT_CONFIRMABLE, reason=Reason.NO_SUCH_OP, seconds=seconds)
+            return _row(plan, Verdict.NOT_CONFIRMABLE, reason=Reason.NO_SUCH_OP, seconds=sum(times.values()))
+        levels.append(_level(attempt, seen))
         trials.append(Trial(attempt.setting, attempt.intended, texts[0], texts[1]))
+    seconds = sum(times.values())
     verdict, detail = decide(plan, trials) if trials or unseen is None else (Verdict.NOT_CONFIRMABLE, "")
     if unseen is not None and verdict is not Verdict.REFUTED:
         return _row(plan, Verdict.NOT_CONFIRMABLE, reason=unseen.reason, detail=unseen.error, seconds=seconds)
     trials.sort(key=lambda trial: (trial.before == trial.after, trial.intended != "float32"))
+    level = min(levels, key=WEIGHT.index, default=Level.FIELD)
     return _row(plan, verdict, detail=detail, trials=tuple(trials), level=level, seconds=seconds)
+
+
+def _level(attempt: Attempt, seen: Sequence[Seen]) -> Level:
+    """How much a trial weighs; a variable of the environment is a field, whoever reads it."""
+    if not seen or attempt.after.key.isupper():
+        return Level.FIELD
+    return Level.VALUE if all(each.error or each.notes.get("witness") for each in seen) else Level.OP
 
 
 def decide(plan: Plan, trials: list[Trial]) -> tuple[Verdict, str]:
