@@ -98,7 +98,7 @@ KEEPERS = {
     "importlib.util": ("examiner.py",),
     "runpy": (),
     "pytest": ("runtime/plugin.py",),
-    "subprocess": ("changes.py", "smoke/session.py", "smoke/probes/witness.py"),
+    "subprocess": ("changes.py", "smoke/session.py", "smoke/probes/processes.py", "smoke/probes/witness.py"),
 }
 DANGEROUS = {"eval", "exec", "compile", "__import__", "open", "input", "print"}
 

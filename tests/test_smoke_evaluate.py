@@ -255,3 +255,14 @@ def test_the_evaluator_agrees_with_python(text: str, flag: bool, name: str, dtyp
     chosen = {"c.p": name, "c.flag": flag, "c.x": x, "c.y": y, "c.r": r}
     found = under(goal(HEAD + HELPER + text, "MixedPrecisionPolicy"), chosen).fields
     assert found == dict(zip(("param_dtype", "reduce_dtype"), expected, strict=True))
+
+
+def test_a_local_that_is_not_assigned_yet_is_not_read() -> None:
+    text = "def f(x):\n    if x == 'a':\n        d = torch.float16\n    elif x == 'b':\n        d = torch.bfloat16\n    return MixedPrecisionPolicy(param_dtype=d)"
+    assert values(text, "param_dtype") == {"float16", "bfloat16"}
+
+
+def test_the_setting_that_is_nearest_is_varied_first() -> None:
+    many = "".join(f"    if cfg.flag_{number}:\n        x = cfg.value_{number}\n" for number in range(150))
+    text = f"def f(cfg):\n    x = None\n{many}    if x:\n        return MixedPrecisionPolicy(param_dtype=cfg.param_dtype)\n"
+    assert values(text, "param_dtype") == ALL

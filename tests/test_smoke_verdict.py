@@ -122,6 +122,51 @@ PLANTS = {
         Verdict.NOT_CONFIRMABLE,
         reason=Reason.NEEDS_CUDA,
     ),
+    "a name that nothing binds": Plant(
+        DROPPED,
+        "def g():\n    raw = {}\n    return [raw[k] for k in raw]\n\n\n" + policy(),
+        ")",
+        ", reduce_dtype=raw[cfg.reduce_dtype])",
+        Verdict.REFUTED,
+        "nothing binds `raw` there",
+    ),
+    "a name that a comprehension binds": Plant(
+        DROPPED, policy(), ")", ", reduce_dtype=[d for d in (cfg.reduce_dtype,)][0])", Verdict.CONFIRMED
+    ),
+    "a setting in a branch that is not the first": Plant(
+        DROPPED,
+        "def read(m):\n    if isinstance(m, dict):\n        return m['param_dtype'], m['reduce_dtype']\n    return None, None\n\n\n"
+        "def f(m):\n    a, b = read(m)\n    return MixedPrecisionPolicy(param_dtype=a)",
+        "=a)",
+        "=a, reduce_dtype=b)",
+        Verdict.CONFIRMED,
+    ),
+    "a local that each branch writes out": Plant(
+        DROPPED,
+        "def f(self):\n    if self.precision == 'bf16':\n        a = torch.bfloat16\n        b = torch.float32\n"
+        "    elif self.precision == 'fp32':\n        a = torch.float32\n        b = torch.float32\n"
+        "    return MixedPrecisionPolicy(param_dtype=a)",
+        "=a)",
+        "=a, reduce_dtype=b)",
+        Verdict.CONFIRMED,
+        settings="b = torch.float32",
+    ),
+    "a setting that is read and not used": Plant(
+        DROPPED,
+        "reduce_dtype = None\n" + policy(),
+        ")",
+        ", reduce_dtype=cfg.reduce_dtype and torch.float32)",
+        Verdict.REFUTED,
+        "no value of `reduce_dtype` reaches `reduce_dtype`",
+        settings="reduce_dtype = None",
+    ),
+    "a name of a precision that is no dtype": Plant(
+        DROPPED,
+        "def to(x):\n    return torch.bfloat16 if x in ('bf16', 'fp8') else torch.float16 if x == 'fp16' else torch.float32\n\n\n" + policy(),
+        ")",
+        ", reduce_dtype=to(cfg.reduce))",
+        Verdict.CONFIRMED,
+    ),
     "a function without a probe": Plant(
         DROPPED,
         "def f(c):\n    return wrap(param_dtype=c.param_dtype)",
@@ -135,6 +180,15 @@ PLANTS = {
         "torch.bfloat16",
         "self.dtype, enabled=self.dtype != torch.float32",
         Verdict.CONFIRMED,
+    ),
+    "region, by a test of something else": Plant(
+        HARDCODED,
+        "def f(self):\n    dtype = torch.bfloat16 if self.precision == 'bf16-mixed' else torch.half\n"
+        "    return torch.autocast('cuda', dtype=torch.bfloat16)",
+        "torch.bfloat16",
+        "dtype",
+        Verdict.CONFIRMED,
+        settings="dtype = torch",
     ),
     "region, upcast": Plant(
         HARDCODED,

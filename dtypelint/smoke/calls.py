@@ -6,11 +6,12 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from dtypelint.facts.python.scope import Scope, defaults
-from dtypelint.smoke.expressions import Expressions, Frame
+from dtypelint.smoke.expressions import Expressions
 from dtypelint.smoke.knobs import NAMES
 from dtypelint.smoke.symbols import (
     Built,
     Dtype,
+    Frame,
     Knob,
     Library,
     Method,

@@ -14,10 +14,10 @@ from dtypelint.smoke.regions import around
 from dtypelint.smoke.sites import call_at, moved
 from dtypelint.smoke.slices import leading
 from dtypelint.smoke.subjects import Device, Field, Ranks, Region, Subject, Switch
-from dtypelint.smoke.symbols import Dtype, Unknown, shown
+from dtypelint.smoke.symbols import Dtype, Unknown, shown, torch_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dtypelint.facts.python.module import Module
     from dtypelint.facts.roles import Roles
@@ -25,28 +25,46 @@ if TYPE_CHECKING:
     from dtypelint.smoke.sites import Sites
 
 BUILT = "built here"
+BASES = 8
 SAME = "the constructor is given the same as before"
 WORD = re.compile(r"([A-Za-z_]\w*)")
+KEYWORD = re.compile(r"\b\w+\s*=(?!=)")
 FLAG = re.compile(r"""["']--?([\w-]+)["']""")
 
 
 def plan(sites: Sites, finding: Finding) -> Plan:
-    """How the fix of a constructor's arguments is proven."""
-    found = Plan(finding)
+    """How the fix of a constructor's arguments is proven: around the base, else around others that have knobs of their own."""
+    tried: list[Plan] = []
     try:
         before, after = _goals(sites, finding)
-        made = cases(after)
+        for made in _bases(after):
+            tried.append(_around(before, after, made, sites, finding))
+            if tried[-1].knob:
+                break
     except (Unknown, RecursionError) as error:
-        found.reason, found.detail = Reason.UNEVALUABLE, str(error)
-        return found
+        if not tried:
+            return Plan(finding, reason=Reason.UNEVALUABLE, detail=str(error))
+    return max(tried, key=lambda each: (bool(each.knob), bool(each.attempts) and not each.lost))
+
+
+def _bases(goal: Goal) -> Iterator[list[Case]]:
+    first = cases(goal)
+    yield first
+    others = [case.chosen for case in first if not case.chosen.keys() <= first[0].chosen.keys()]
+    for chosen in others[:BASES]:
+        yield cases(goal, chosen)
+
+
+def _around(before: Goal, after: Goal, made: Sequence[Case], sites: Sites, finding: Finding) -> Plan:
+    found = Plan(finding)
     pairs = [(case, _before(before, case, found)) for case in made]
     kind = next((case.outcome.call.kind for case in made if case.outcome.call is not None), "call")
     subjects = {"autocast": _region_subjects, "scaler": _switch_subjects}.get(kind, _field_subjects)
-    for subject in subjects(finding, pairs, after):
-        _try(found, subject, pairs, sites, after.project.tracer.roles)
-        break
-    else:
+    subject = next(subjects(finding, pairs, after), None)
+    if subject is None:
         found.lost = SAME
+    else:
+        _try(found, subject, pairs, sites, after.project.tracer.roles)
     return found
 
 
@@ -131,12 +149,16 @@ def _try(found: Plan, subject: Subject, pairs: Pairs, sites: Sites, roles: Roles
         chosen = [pair for pair in pairs if pair[0].varied in ("", found.knob)]
     else:
         names = list(_settings(sites, found.finding))
-        if names and not any(roles.flag(name) for name in names):
+        several = len({subject.literal(case.outcome) for case in (base, *moving)} - {""}) > 1
+        if names and not several and not any(roles.flag(name) or _has_a_value(name, base, found) for name in names):
             found.lost = f"no value of `{names[0]}` reaches `{subject.name}`"
         chosen = [(case, before) for case, before in pairs if before is None or _differ(subject, case, before)]
     for case, before in chosen:
         value = case.chosen.get(found.knob)
         spelled = roles.dtype(value) if isinstance(value, str) else value.name if isinstance(value, Dtype) else None
+        if spelled and torch_dtype(spelled) is None:
+            # a name such as fp8 stands for no dtype of its own
+            continue
         intended = subject.intended(spelled if found.knob else None, case.outcome)
         if not intended or (found.knob and not spelled and not isinstance(value, bool)):
             continue
@@ -147,9 +169,19 @@ def _try(found: Plan, subject: Subject, pairs: Pairs, sites: Sites, roles: Roles
         except Unknown as error:
             found.reason, found.detail = Reason.UNEVALUABLE, str(error)
             return
-        found.attempts.append(Attempt(shown(value) if found.knob else "", intended, *looks))
+        attempt = Attempt(shown(value) if found.knob else "", intended, *looks)
+        if attempt not in found.attempts:
+            found.attempts.append(attempt)
     if not found.attempts and not found.lost:
         found.lost = SAME
+
+
+def _has_a_value(name: str, base: Case, found: Plan) -> bool:
+    """Whether a fix reads a setting whose value the code says by itself, so that nothing can vary it."""
+    assert found.finding.fix is not None
+    written = " ".join(KEYWORD.sub("", edit.text) for edit in found.finding.fix.edits)
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return bool(word.search(written)) and not any(map(word.search, base.chosen))
 
 
 def _differ(subject: Subject, case: Case, before: Outcome) -> bool:

@@ -157,15 +157,16 @@ def cases(goal: Goal, start: Mapping[str, Any] | None = None) -> list[Case]:
     search = Search(goal)
     base = search.first(start or {})
     chosen, outcome = base
-    found = [Case(chosen, "", outcome)]
-    for knob in chosen:
+    varied: dict[str, list[Case]] = {}
+    # what is asked for last is nearest to the goal, and the budget may not suffice for all
+    for knob in reversed(chosen):
         rest = {path: value for path, value in chosen.items() if path != knob}
-        found += [
+        varied[knob] = [
             Case(assignment, knob, other)
             for assignment, other in search.complete(rest, knob)
             if assignment.get(knob) != chosen[knob]
         ]
-    return found
+    return [Case(chosen, "", outcome), *(case for knob in chosen for case in varied[knob])]
 
 
 def under(goal: Goal, chosen: Mapping[str, Any]) -> Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dtypelint.facts.python.names import External
@@ -14,6 +13,7 @@ from dtypelint.smoke.knobs import NAMES, Knobs
 from dtypelint.smoke.symbols import (
     Built,
     Dtype,
+    Frame,
     Knob,
     Library,
     Method,
@@ -23,32 +23,14 @@ from dtypelint.smoke.symbols import (
     anything,
     torch_dtype,
 )
+from dtypelint.smoke.unbound import not_yet
 
 if TYPE_CHECKING:
     from dtypelint.facts.project import Project
-    from dtypelint.facts.python.scope import Scope
 
 STEPS = 20_000
 TEXT = 80
 _ORDER = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The function that is evaluated: the values of its names, and the frame around it."""
-
-    scope: Scope
-    env: dict[str, Any]
-    around: Frame | None = None
-
-    def find(self, name: str) -> Any:
-        """The value of a local name, of this function or one around it; LookupError where there is none."""
-        frame: Frame | None = self
-        while frame is not None:
-            if name in frame.env:
-                return frame.env[name]
-            frame = frame.around
-        raise LookupError(name)
 
 
 class Expressions:
@@ -141,7 +123,8 @@ class Expressions:
         try:
             return self.knobs.known(frame.find(name))
         except LookupError:
-            pass
+            if not_yet(name, frame.scope):
+                raise Refused(f"`{name}` is not assigned here") from None
         symbols = self.names.symbols(node, frame.scope)
         if len(symbols) == 1:
             symbol = symbols[0]

@@ -10,8 +10,8 @@ from dtypelint.facts.python.flow import flow
 from dtypelint.facts.python.module import header
 from dtypelint.facts.python.scope import parameters
 from dtypelint.smoke.calls import NULL, Calls
-from dtypelint.smoke.expressions import STEPS, Frame
-from dtypelint.smoke.symbols import Built, Crash, Knob, Refused, Unknown
+from dtypelint.smoke.expressions import STEPS
+from dtypelint.smoke.symbols import Built, Crash, Frame, Knob, Refused, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

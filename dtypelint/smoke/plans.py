@@ -42,7 +42,7 @@ class Plan:
     """How a fix is proven.
 
     `subject` names what is observed, `knob` the setting that is varied ("" where the fix writes a literal); `coupled` is
-    another field that the knob moves too; `seen` is what else the driver noted. A plan with a `reason` drives nothing.
+    another field that the knob moves too, `unbound` a name that the fix writes and nothing binds; `seen` is what else the driver noted. A plan with a `reason` drives nothing.
     """
 
     finding: Finding
@@ -51,6 +51,7 @@ class Plan:
     attempts: list[Attempt] = field(default_factory=list)
     coupled: str = ""
     lost: str = ""
+    unbound: str = ""
     reason: Reason | None = None
     detail: str = ""
     seen: dict[str, None] = field(default_factory=dict)

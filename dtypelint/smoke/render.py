@@ -79,7 +79,7 @@ def _block(row: Row, machine: Machine) -> str:
     if row.trials:
         follows = f" follows `{row.knob}`" if row.knob else ""
         lines.append(f"    {row.subject}{follows}, intended → before → after:")
-        lines += [f"      {_trial(trial)}" for trial in row.trials]
+        lines += dict.fromkeys(f"      {_trial(trial)}" for trial in row.trials)
     lines += [f"    seen {what}" for what in row.seen]
     lines += [f"    assumed: {assumption}" for assumption in row.assumed]
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from dtypelint.knowledge import Knowledge
 from dtypelint.smoke import averages, builders, casts, configs, constructors, regions, rounds
 from dtypelint.smoke.plans import Plan
 from dtypelint.smoke.records import Reason, Run
+from dtypelint.smoke.unbound import unbound
 from dtypelint.smoke.verdict import judge
 from dtypelint.smoke.witness import witnessed
 
@@ -69,7 +70,9 @@ def planned(sites: Sites, finding: Finding, probe: str, builder: str = "") -> Pl
     planner = PLANNERS.get(probe)
     if planner is None:
         return Plan(finding, reason=Reason.NO_PROBE, detail=probe.removeprefix("none:").strip())
-    return planner(sites, finding)
+    found = planner(sites, finding)
+    found.unbound = unbound(sites, finding)
+    return found
 
 
 def key(job: Job) -> str:

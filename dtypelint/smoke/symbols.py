@@ -82,6 +82,24 @@ class Built:
     partial: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The function that is evaluated: the values of its names, and the frame around it."""
+
+    scope: Scope
+    env: dict[str, Any]
+    around: Frame | None = None
+
+    def find(self, name: str) -> Any:
+        """The value of a local name, of this function or one around it; LookupError where there is none."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env:
+                return frame.env[name]
+            frame = frame.around
+        raise LookupError(name)
+
+
 def anything(name: str) -> Call:
     """A call that no table knows: its keywords are all that is known of it."""
     return Call("", "call", name, "", (), (), (), {}, False, {})

@@ -23,6 +23,8 @@ WEIGHT = (Level.FIELD, Level.OP, Level.VALUE)
 
 def judge(plan: Plan, answer: Callable[[Job], Seen]) -> Row:
     """The row of a plan, given what its jobs showed."""
+    if plan.unbound:
+        return _row(plan, Verdict.REFUTED, detail=f"nothing binds `{plan.unbound}` there", level=Level.FIELD)
     if plan.reason is not None:
         return _row(plan, Verdict.NOT_CONFIRMABLE, reason=plan.reason, detail=plan.detail)
     trials: list[Trial] = []

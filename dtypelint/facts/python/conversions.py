@@ -70,7 +70,9 @@ class Conversions:
 
     def _holds_dtypes(self, node: ast.expr, scope: Scope) -> bool:
         table = self.ranges.table(node, scope)
-        return table is not None and all(self.ranges.dtypes(value, table[1]) for value in table[0].values)
+        if table is None or not table[0].values:
+            return False
+        return all(self.ranges.dtypes(value, table[1]) for value in table[0].values)
 
     def _makes_dtypes(self, func: ast.expr, scope: Scope) -> bool:
         symbols = self.names.callees(func, scope)
@@ -94,12 +96,16 @@ class Conversions:
         """Whether the names of a conversion mean the same in another scope."""
         if conversion.scope is scope:
             return True
-        for name in conversion.outer:
-            if name.id in flow(scope).bindings and not self._both_self(name, conversion.scope, scope):
-                return False
-            if name.id in flow(conversion.scope).bindings and not self._both_self(name, conversion.scope, scope):
-                return False
-        return True
+        return all(
+            _holder(name.id, conversion.scope) is _holder(name.id, scope)
+            or self._both_self(name, conversion.scope, scope)
+            for name in conversion.outer
+        )
 
     def _both_self(self, name: ast.Name, one: Scope, other: Scope) -> bool:
         return name.id == "self" and one.owner is not None and one.owner is other.owner
+
+
+def _holder(name: str, scope: Scope) -> Scope | None:
+    """The scope that a name is looked up in; None where nothing binds it."""
+    return next((each for each in (scope, *scope.enclosing()) if name in flow(each).bindings), None)
