@@ -11,7 +11,7 @@ from smoking import drive, environment, plant, walk
 
 from dtypelint.settings import Flags
 from dtypelint.smoke.configs import variables
-from dtypelint.smoke.records import Reason, Verdict
+from dtypelint.smoke.records import Reason, Trial, Verdict
 from dtypelint.smoke.symbols import Unknown
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ PLANTS = {
         "torchao",
         "ao",
         (Verdict.REFUTED, "raises ValueError", "raises ValueError"),
+    ),
+    "a file of another tool": (
+        UNKNOWN,
+        "stage: sft\nfp8: true\nfp8_backend: TE\n",
+        "TE",
+        "te",
+        (Verdict.NOT_CONFIRMABLE, None, None),
     ),
     "a key that nobody reads": (
         IGNORED,
@@ -77,7 +84,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 @pytest.mark.parametrize("name", PLANTS)
 def test_verdict(name: str, rows: dict[str, Row]) -> None:
     row = rows[name]
-    (trial,) = row.trials
+    trial = row.trials[0] if row.trials else Trial("", "", None, None)
     assert (row.verdict, trial.before, trial.after) == PLANTS[name][-1], row
 
 

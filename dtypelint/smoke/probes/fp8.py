@@ -99,18 +99,28 @@ def _clean() -> Iterator[None]:
 def _resolved(text: str, suffix: str) -> dict[str, str]:
     """The variables that the worker of a configuration file gets, when it is run as one process."""
     from accelerate.commands import launch
+    from accelerate.commands.config.config_args import ClusterConfig
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "config.json")
         try:
             config = json.loads(text) if suffix == ".json" else yaml_load(text)
+            _own(config, ClusterConfig.__dataclass_fields__)
             kept = {key: value for key, value in config.items() if key not in SEVERAL}
             path.write_text(json.dumps({**kept, **ALONE}), encoding="utf-8")
             arguments = launch.launch_command_parser().parse_args(["--config_file", str(path), "train.py"])
             arguments = launch._validate_launch_command(arguments)[0]
             return dict(launch.prepare_simple_launcher_cmd_env(arguments)[1])
+        except Elsewhere:
+            raise
         except Exception as error:
             raise Stage("resolve", error) from error
+
+
+def _own(config: Any, known: Any) -> None:
+    other = sorted(config.keys() - known)
+    if other:
+        raise Elsewhere("unevaluable", f"accelerate knows no `{other[0]}`: another tool reads this file")
 
 
 def yaml_load(text: str) -> Any:
