@@ -37,6 +37,16 @@ def region(expected: str, weights: str = "float32", **fields: Any) -> Row:
     return (label, job, "matmul", expected)
 
 
+def nested(expected: str, outer: dict[str, Any], inner: dict[str, Any]) -> Row:
+    around, inside = ({"asked": "cuda", "fields": {"device_type": "cuda", **each}} for each in (outer, inner))
+    label = f"autocast(cuda{', off' if inner else ''}) inside autocast(cuda, bfloat16): product"
+    return (label, {"probe": "autocast", "around": [around], **inside}, "matmul", expected)
+
+
+def weights(probe: str, dtype: dict[str, str], key: str, expected: str, **more: Any) -> Row:
+    return (f"{probe} in {dtype['dtype']} {more or ''}: {key}", {"probe": probe, "dtype": dtype, **more}, key, expected)
+
+
 def cast(past: list[str], expected: str) -> Row:
     action = ["data", ["item"], ["cast", "to", ["data", ["item"]]]]
     job = {"probe": "cast", "container": "parameters", "past": past, "dtype": FP32, "action": action}
@@ -64,6 +74,8 @@ ROWS: list[Row] = [
     region("float32", dtype=FP32),
     region("float32", "bfloat16", dtype=FP32),
     region("bfloat16", "bfloat16", dtype=FP32, enabled=False),
+    nested("bfloat16", {"dtype": BF16}, {}),
+    nested("float32", {"dtype": BF16}, {"enabled": False}),
     cast([], "float32"),
     cast(["fully_shard"], "bfloat16"),
     rounds(SCALED, "x1.53e-05", "clip before unscale_: update"),
@@ -86,6 +98,23 @@ ROWS: list[Row] = [
         "fp8",
         "in use",
     ),
+    (
+        "torchao, fp8 all-gather of FSDP2: all_gather",
+        {
+            "probe": "fp8-convert",
+            "bound": True,
+            "sharded": True,
+            "flags": {"enable_fsdp_float8_all_gather": True},
+        },
+        "all_gather",
+        "float8_e4m3fn",
+    ),
+    weights("average", BF16, "moved", "not all"),
+    weights("average", FP32, "moved", "all"),
+    weights("masters", BF16, "moved", "not all"),
+    weights("masters", FP32, "moved", "all"),
+    weights("underflow", FP16, "arrive", "few", scaled=False),
+    weights("underflow", FP16, "arrive", "most", scaled=True),
     (
         "two ranks, reduce_dtype=bfloat16: mean",
         {"probe": "witness", "family": "fsdp2", "fields": {"param_dtype": BF16}},
