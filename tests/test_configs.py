@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,24 +79,45 @@ def test_a_shell_comment_suppresses(work: Path) -> None:
 BOMB = "a0: &a0 {fp8: 1}\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 60))
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("big.yaml", "mixed_precision: no\n" + "x: y\n" * 1_000_000, "larger than 512 kB"),
-        ("bomb.yaml", BOMB, "its anchors stand for over"),
-        ("cycle.yaml", "fp8: &a\n  b: *a\n", "an anchor holds itself"),
-        ("deep.json", '{"fp8": ' * 10_000, "nested too deeply"),
-        ("deep.yaml", "fp8: " + "[" * 10_000, "nested too deeply"),
-        ("broken.yaml", "distributed_type: FSDP\nmixed_precision: [fp8\n", "does not parse as YAML"),
-        ("broken.json", '{"distributed_type": "FSDP", "mixed_precision": "fp8",}', "does not parse as JSON"),
-        ("latin.yaml", "mixed_precision: fp8 # \udce9\n", "not in UTF-8"),
-    ],
-)
+HOSTILE = [
+    ("big.yaml", "mixed_precision: no\n" + "x: y\n" * 1_000_000, "larger than 512 kB"),
+    ("bomb.yaml", BOMB, "its anchors stand for over"),
+    ("cycle.yaml", "fp8: &a\n  b: *a\n", "an anchor holds itself"),
+    ("deep.json", '{"fp8": ' * 10_000, "nested too deeply"),
+    ("deep.yaml", "fp8: " + "[" * 10_000, "nested too deeply"),
+    ("broken.yaml", "distributed_type: FSDP\nmixed_precision: [fp8\n", "does not parse as YAML"),
+    ("broken.json", '{"distributed_type": "FSDP", "mixed_precision": "fp8",}', "does not parse as JSON"),
+    ("latin.yaml", "mixed_precision: fp8 # \udce9\n", "not in UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "reason"), HOSTILE)
 def test_what_cannot_be_checked_is_named(work: Path, name: str, text: str, reason: str) -> None:
     (work / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     (finding,) = check()
     assert (finding.code, finding.severity) == ("DTL000", Severity.NOTE)
     assert reason in finding.message
+
+
+MEASURED = """
+import resource, sys, dtypelint
+from pathlib import Path
+
+found = dtypelint.check([Path(sys.argv[1])], isolated=True)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(len(found), used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of `ru_maxrss` differs")
+@pytest.mark.parametrize(("name", "text", "reason"), HOSTILE)
+def test_what_cannot_be_checked_costs_little(work: Path, name: str, text: str, reason: str) -> None:
+    (work / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    run = subprocess.run([sys.executable, "-c", MEASURED, name], capture_output=True, text=True, check=True, timeout=60)
+    count, seconds, kilobytes = run.stdout.split()
+    assert int(count) == 1, reason
+    assert float(seconds) < 2
+    assert int(kilobytes) < 300_000
 
 
 @pytest.mark.parametrize(
