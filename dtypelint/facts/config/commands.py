@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import answers, refusal, taken, unsaid
 from dtypelint.facts.config.launches import Launches, Run
 from dtypelint.facts.config.nodes import Scalar, Type
 from dtypelint.facts.config.shell import Flag, Word
+from dtypelint.facts.config.verdicts import answers, refusal, taken, unsaid
 from dtypelint.facts.configs import ConfigKey, Fate, Fp8Request, Insertion
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related, Span

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dtypelint.facts.config.judge import answers, refusal, taken, unsaid
 from dtypelint.facts.config.nodes import Type
+from dtypelint.facts.config.verdicts import answers, refusal, taken, unsaid
 from dtypelint.facts.configs import Answer, ConfigKey, Fate, Fp8Request, Variable
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Related, Span

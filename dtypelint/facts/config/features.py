@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import MISSING, says
+from dtypelint.facts.config.leaves import MISSING, says
 from dtypelint.facts.config.nodes import Mapping, mappings
 from dtypelint.finding import Location, Related, Span
 from dtypelint.languages import Language, language

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
 from dtypelint.facts import Role
+from dtypelint.facts.config.leaves import MISSING, entry_at, said, says, value_of
 from dtypelint.facts.config.nodes import Entry, Scalar, Type, mappings
 from dtypelint.facts.config.nodes import Mapping as Map
+from dtypelint.facts.config.verdicts import When, answers, refusal, taken
 from dtypelint.facts.configs import Answer, ConfigKey, Fate
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
 from dtypelint.finding import Edit, Location, Related, Span
-from dtypelint.schemas import Config, Conflict, Key, Reading, Section, Unknown
+from dtypelint.schemas import Config, Conflict, Key, Section, Unknown
 
-MISSING = "-"
 FATES = {"crash": Fate.CLASH, "override": Fate.OVERRIDDEN, "ignored": Fate.UNREAD}
-When = Mapping[str, tuple[str, ...]]
 
 
 class Judge:
@@ -76,7 +76,7 @@ class Judge:
         for name, wanted in section.needs.items():
             value = self._top(name)
             if value is not None and value.lower() not in wanted:
-                entry = _entry(self._document, path)
+                entry = entry_at(self._document, path)
                 assert entry is not None
                 said = f"`{name}` is `{value}`" if value != MISSING else f"`{name}` is not set"
                 other = self._document.get(name)
@@ -209,12 +209,12 @@ class Judge:
             if not self._targets.affects(conflict.library, conflict.versions) or not self._applies(conflict.when):
                 continue
             at = (conflict.at, *conflict.when)
-            path, entry = next((p, e) for p in at if (e := _entry(self._document, tuple(p.split(".")))))
+            path, entry = next((p, e) for p in at if (e := entry_at(self._document, tuple(p.split(".")))))
             fate = FATES[conflict.effect]
             related = tuple(
                 Related(Location(self._path, other.span), f"`{name}` is set here")
                 for name in conflict.when
-                if name != path and (other := _entry(self._document, tuple(name.split("."))))
+                if name != path and (other := entry_at(self._document, tuple(name.split("."))))
             )
             versions = f"{conflict.library} {conflict.versions}" if conflict.versions else ""
             made = self._made(
@@ -231,7 +231,7 @@ class Judge:
 
     def _switched_off(self, conflict: Conflict, path: str) -> tuple[Edit, ...]:
         """The edits that turn the flags off which win over a key."""
-        others = [_entry(self._document, tuple(name.split("."))) for name in conflict.when if name != path]
+        others = [entry_at(self._document, tuple(name.split("."))) for name in conflict.when if name != path]
         return tuple(
             Edit(Location(self._path, other.value.span), "false")
             for other in others
@@ -305,73 +305,6 @@ class Judge:
 
     def _is_fp8(self, here: tuple[str, ...]) -> bool:
         return any(self._roles.role(name) is Role.FP8 for name in here)
-
-
-def answers(config: Config, targets: Targets, applies: Callable[[When], bool]) -> tuple[Answer, ...]:
-    """What asking for fp8 does in the targeted releases, for the runs to which `applies`."""
-    return tuple(
-        Answer(config.library, each.versions, each.grade == "error", each.backend, each.says)
-        for each in config.requests
-        if targets.affects(config.library, each.versions) and applies(each.when)
-    )
-
-
-def unsaid(when: When) -> bool:
-    """Whether a condition on the keys of a document holds where there is no document."""
-    return all(MISSING in values for values in when.values())
-
-
-def refusal(key: Key, text: str, affects: Callable[[str], bool]) -> Reading | None:
-    """The targeted releases that do not take a value, if any."""
-    for reading in key.readings:
-        if affects(reading.versions) and not reading.takes(text):
-            return reading
-    return None
-
-
-def taken(reading: Reading) -> str:
-    """The values that a key takes, as the middle of a message."""
-    return "takes " + ", ".join(f"`{each}`" for each in reading.values)
-
-
-def backend_of(document: Map) -> str | None:
-    """The fp8 backend that a document names; empty where it names none, None where it is no plain value."""
-    values = (value_of(document, "fp8_config", name) for name in ("backend", "fp8_backend"))
-    return next((value for value in values if value not in (MISSING, "NO")), "")
-
-
-def value_of(document: Map, *names: str) -> str | None:
-    """The text of a leaf; `-` where its key is missing, None where it is no plain value."""
-    entry = _entry(document, names)
-    if entry is None:
-        return MISSING
-    value = entry.value
-    if not isinstance(value, Scalar) or value.type is Type.UNKNOWN:
-        return None
-    return value.text if value.type is not Type.BOOL else "true" if value.on else "false"
-
-
-def says(document: Map, path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Whether a leaf has one of some values: `-` stands for a missing key, `!a` for any value but `a`; `auto` is only itself."""
-    value = value_of(document, *path)
-    if value is None and "auto" in wanted:
-        entry = _entry(document, path)
-        return entry is not None and isinstance(entry.value, Scalar) and entry.value.text == "auto"
-    return value is not None and said(value, wanted)
-
-
-def said(value: str, wanted: tuple[str, ...]) -> bool:
-    """Whether a known value is one of some."""
-    words = [word.lower() for word in wanted]
-    barred = [word[1:] for word in words if word[:1] == "!"]
-    return value.lower() in words or (bool(barred) and value != MISSING and value.lower() not in barred)
-
-
-def _entry(document: Map, path: tuple[str, ...]) -> Entry | None:
-    entry = document.get(path[0])
-    for name in path[1:]:
-        entry = entry.value.get(name) if entry and isinstance(entry.value, Map) else None
-    return entry
 
 
 def _is_auto(value: Scalar, key: Key) -> bool:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from dtypelint.facts.config import shell
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import backend_of, value_of
+from dtypelint.facts.config.leaves import backend_of, value_of
 from dtypelint.facts.config.shell import Launch, Script, Word
 from dtypelint.finding import Location, Related
 from dtypelint.languages import Language, language

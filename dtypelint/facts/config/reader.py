@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dtypelint.facts.config.documents import Documents
-from dtypelint.facts.config.judge import Judge, backend_of
+from dtypelint.facts.config.judge import Judge
+from dtypelint.facts.config.leaves import backend_of
 from dtypelint.facts.config.nodes import Mapping as Map
 from dtypelint.facts.config.nodes import Scalar
 from dtypelint.facts.configs import ConfigKey, Fp8Request, Insertion

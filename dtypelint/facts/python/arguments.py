@@ -9,9 +9,9 @@ from typing import Any
 from dtypelint.facts import Role
 from dtypelint.facts.config.commands import FLAGS, LAUNCHED, overriding
 from dtypelint.facts.config.environment import Environment
-from dtypelint.facts.config.judge import taken
 from dtypelint.facts.config.launches import Launches
 from dtypelint.facts.config.nodes import Type
+from dtypelint.facts.config.verdicts import taken
 from dtypelint.facts.configs import ConfigKey, Fate, Fp8Request
 from dtypelint.facts.python.module import Module
 from dtypelint.facts.python.names import Names
