@@ -64,6 +64,8 @@ class Traced:
 
 
 _NOTHING = Traced()
+# what the parameters of a function stand for, each with the scope that it is read in
+Filled = Mapping[str, tuple[ast.expr, Scope]]
 
 
 class Tracer:
@@ -379,7 +381,7 @@ class Tracer:
             return _converted(sum((self.trace(each, scope, depth + 1, root) for each in arguments), _NOTHING))
         for symbol in self.names.callees(func, scope):
             if isinstance(symbol, Scope) and isinstance(symbol.node, Function):
-                found = self._returns(symbol, _filled(node, symbol.node), depth, scope)
+                found = self._returns(symbol, _filled(node, scope, symbol), depth)
                 useful = tuple(leaf for leaf in found.leaves if leaf.kind in (Kind.SETTING, Kind.DERIVED))
                 own = _NOTHING
                 for each in arguments:
@@ -416,7 +418,7 @@ class Tracer:
             return self.setting(node, key.value, scope, root, base=target, owner=tail(target))
         return self.trace(key, scope, depth + 1, root)
 
-    def _returns(self, callee: Scope, filled: dict[str, ast.expr], depth: int, caller: Scope | None = None) -> Traced:
+    def _returns(self, callee: Scope, filled: Filled, depth: int) -> Traced:
         """What a project function may return, its parameters replaced by the arguments of the call."""
         found = _NOTHING
         if depth > _DEPTH - 4 or not isinstance(callee.node, Function) or callee.node in self._active:
@@ -432,19 +434,17 @@ class Tracer:
                 if len(returns) > 1:
                     found = self._choose(found, [g.test for g in context.context[stmt].guards], callee, depth)
             return Traced(
-                self._substituted(found.leaves, filled, depth, caller),
-                self._substituted(found.chosen, filled, depth, caller),
+                self._substituted(found.leaves, filled, depth), self._substituted(found.chosen, filled, depth)
             )
         finally:
             self._active.discard(callee.node)
 
-    def _substituted(
-        self, leaves: tuple[Leaf, ...], filled: dict[str, ast.expr], depth: int, caller: Scope | None
-    ) -> tuple[Leaf, ...]:
+    def _substituted(self, leaves: tuple[Leaf, ...], filled: Filled, depth: int) -> tuple[Leaf, ...]:
         out: list[Leaf] = []
         for leaf in leaves:
-            if isinstance(leaf.declared, ast.arg) and leaf.declared.arg in filled and caller is not None:
-                out.extend(self.trace(filled[leaf.declared.arg], caller, depth + 1).leaves)
+            if isinstance(leaf.declared, ast.arg) and leaf.declared.arg in filled:
+                value, home = filled[leaf.declared.arg]
+                out.extend(self.trace(value, home, depth + 1).leaves)
             else:
                 out.append(leaf)
         return tuple(out)
@@ -464,17 +464,18 @@ def form_of(annotation: ast.expr | None) -> Form:
     return Form.UNKNOWN
 
 
-def _filled(node: ast.Call, callee: Function) -> dict[str, ast.expr]:
+def _filled(node: ast.Call, scope: Scope, callee: Scope) -> Filled:
     """The arguments of a call by the names of the callee's parameters; its defaults stand for what is missing."""
-    names = [a.arg for a in parameters(callee)]
+    assert isinstance(callee.node, Function)
+    names = [a.arg for a in parameters(callee.node)]
     if names and names[0] in ("self", "cls") and isinstance(node.func, ast.Attribute):
         names = names[1:]
-    found = dict(defaults(callee))
+    found = {name: (default, callee.parent or callee) for name, default in defaults(callee.node).items()}
     for name, arg in zip(names, node.args, strict=False):
         if isinstance(arg, ast.Starred):
             break
-        found[name] = arg
-    found.update({k.arg: k.value for k in node.keywords if k.arg})
+        found[name] = (arg, scope)
+    found.update({k.arg: (k.value, scope) for k in node.keywords if k.arg})
     return found
 
 
