@@ -45,6 +45,7 @@ from dtypelint.facts.python.twins import Twins
 from dtypelint.facts.python.unmatched import Unmatches
 from dtypelint.facts.python.unread import Unreads
 from dtypelint.facts.python.unread_options import UnreadOptions
+from dtypelint.facts.python.unread_parameters import UnreadParameters
 from dtypelint.facts.python.usage import Usage
 from dtypelint.facts.roles import Roles
 from dtypelint.facts.targets import Targets
@@ -123,6 +124,7 @@ class Project:
             unread=lambda: (
                 *Unreads(module, names, tracer, self.reads).find(),
                 *UnreadOptions(module, names, tracer, self.reads).find(),
+                *UnreadParameters(module, names, tracer, self.reach.callers).find(),
             ),
             options=Options(module, names, tracer).find,
             comparisons=Comparisons(module, names, tracer).find,

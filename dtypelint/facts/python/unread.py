@@ -155,7 +155,7 @@ class Unreads:
                 continue
             if any(b.kind is not Bound.ASSIGN or b.path or b.value is None for b in bindings):
                 continue
-            if any(state.uses.get(b) for b in bindings) or self._reads_locals(function):
+            if any(state.uses.get(b) for b in bindings) or reads_locals(function):
                 continue
             chosen = next((b for b in bindings if self._is_worked_out(b)), None)
             if chosen is not None and isinstance(chosen.node, ast.stmt):
@@ -174,14 +174,14 @@ class Unreads:
         traced = self.tracer.trace(binding.value, binding.scope)
         return any(leaf.kind is Kind.SETTING and leaf.role is not None for leaf in (*traced.leaves, *traced.chosen))
 
-    def _reads_locals(self, function: Scope) -> bool:
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in ("locals", "vars", "eval")
-            for stmt in statements(function.body)
-            for node in expressions(stmt)
-        )
+
+def reads_locals(function: Scope) -> bool:
+    """Whether a function may read its locals by other means than their names."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("locals", "vars", "eval")
+        for stmt in statements(function.body)
+        for node in expressions(stmt)
+    )
 
 
 def _decorators(cls: Scope) -> list[ast.expr]:
